@@ -1,0 +1,73 @@
+"""`streamgauge`: the verbs, and what happens when one of them goes wrong."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from streamgauge._version import __version__
+from streamgauge.cli import catalogue, doctor, generate, plan, run, runs, verify
+from streamgauge.cli.options import print_json
+from streamgauge.errors import EXIT_BUG, EXIT_INTERRUPTED, StreamgaugeError
+
+app = typer.Typer(
+    name="streamgauge",
+    help="Measures stream-processing applications on Apache Spark Structured Streaming.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"streamgauge {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+app.command("list")(catalogue.list_workloads)
+app.command("describe")(catalogue.describe)
+app.command("plan")(plan.plan)
+app.command("run")(run.run)
+app.command("verify")(verify.verify)
+app.command("generate")(generate.generate)
+app.command("doctor")(doctor.doctor)
+app.add_typer(runs.app, name="runs")
+
+
+def _report(error: StreamgaugeError, *, as_json: bool) -> None:
+    if as_json:
+        document = {
+            "what": error.what,
+            "where": error.where,
+            "remedy": error.remedy,
+            "exit_code": error.exit_code,
+        }
+        print_json({"error": document})
+    typer.echo(f"error: {error}", err=True)
+    for note in getattr(error, "__notes__", ()):
+        typer.echo(f"  {note}", err=True)
+
+
+def main() -> None:
+    """Run the command line and leave with the right exit code."""
+    try:
+        app()
+    except StreamgaugeError as error:
+        _report(error, as_json="--json" in sys.argv)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(EXIT_BUG)

@@ -1,0 +1,70 @@
+"""`runs list|show|remove`: what has been measured so far."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from streamgauge.cli.options import Json, Runs, print_json
+
+app = typer.Typer(help="Stored runs.", no_args_is_help=True, rich_markup_mode=None)
+Reference = Annotated[str, typer.Argument(help="A run id, the start of one, `latest`, or a path.")]
+
+
+def _root(runs: Path | None) -> Path:
+    from streamgauge.store import default_root
+
+    return runs if runs is not None else default_root(os.environ)
+
+
+@app.command("list")
+def list_(runs: Runs = None, json_: Json = False) -> None:
+    """List the stored runs, newest first."""
+    from streamgauge.store import list_runs
+
+    listings = list_runs(_root(runs))
+    if json_:
+        rows = [
+            {
+                "run_id": r.run_id,
+                "status": r.status,
+                "workload": r.workload,
+                "verdict": r.verdict,
+                "created": r.created,
+                "reason": r.reason,
+            }
+            for r in listings
+        ]
+        print_json({"runs": rows, "root": str(_root(runs))})
+        return
+    from streamgauge.report.terminal import print_runs
+
+    print_runs(listings, _root(runs))
+
+
+@app.command("show")
+def show(run: Reference = "latest", runs: Runs = None, json_: Json = False) -> None:
+    """Show one run; of a run that was killed, what can be told from what it had stored."""
+    from streamgauge.experiment.stored import summary_of
+    from streamgauge.store import open_run
+
+    stored = open_run(_root(runs), run)
+    if json_:
+        print_json({"status": stored.status, **summary_of(stored)})
+        return
+    from streamgauge.report.terminal import print_summary
+
+    print_summary(stored)
+
+
+@app.command("remove")
+def remove(run: Reference, runs: Runs = None, json_: Json = False) -> None:
+    """Delete a stored run."""
+    from streamgauge.store import remove_run
+
+    path = remove_run(_root(runs), run)
+    if json_:
+        print_json({"removed": str(path)})
+    else:
+        typer.echo(f"removed {path}")

@@ -1,0 +1,165 @@
+"""A streaming query under measurement: start, watch, stop."""
+
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.engine.eventlog import Task, find_event_log, read_tasks
+from streamgauge.engine.listener import Progress, ProgressListener, add_listener
+from streamgauge.engine.session import EVENT_LOG, Session
+from streamgauge.errors import InvalidExperimentError, RunFailedError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+OUTPUT_MODES = ("append", "update", "complete")
+STOP_DEADLINE_MS = 10_000
+
+
+class Query:
+    """One running streaming query whose progress goes to `receive`, batch by batch."""
+
+    def __init__(
+        self,
+        session: Session,
+        query: Any,
+        listener: ProgressListener,
+        remove: Callable[[], None],
+        checkpoint: Path,
+    ) -> None:
+        self.session = session
+        self._query = query
+        self._listener = listener
+        self._remove = remove
+        self.checkpoint = checkpoint
+        self.run_id = str(query.runId)
+
+    def check(self) -> None:
+        """Raise when the query has ended by itself or its progress could not be kept."""
+        if self._listener.failure is not None:
+            raise self._listener.failure
+        if self._listener.terminated.is_set():
+            raise self._failure()
+
+    def wait(self, condition: Callable[[], bool], *, deadline_s: float, what: str) -> None:
+        """Block until `condition` holds; the query must stay alive meanwhile."""
+        end_s = time.monotonic() + deadline_s
+        while not condition():
+            self.check()
+            if time.monotonic() > end_s:
+                raise RunFailedError(
+                    f"{what} did not happen within {deadline_s:.0f} s",
+                    where=str(self.session.log),
+                    remedy="see Spark's log there; a cluster without free executors looks like this",
+                )
+            time.sleep(0.02)
+
+    def _failure(self) -> RunFailedError:
+        error = self._query.exception()
+        reason = failure_reason(str(error)) if error else "it stopped without saying why"
+        return RunFailedError(
+            f"the streaming query failed: {reason}",
+            where=str(self.session.log),
+            remedy="Spark's log there has the whole story",
+        )
+
+    def stop(self) -> None:
+        """Stop the query, running batch included, and wait until all that it reported has arrived."""
+        with suppress(Exception):
+            self._query.stop()
+        with suppress(Exception):
+            self.session.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(STOP_DEADLINE_MS)
+        with suppress(Exception):
+            self._remove()
+
+    def tasks(self) -> list[Task]:
+        """Return the tasks that Spark has logged for this query."""
+        log = find_event_log(self.session.scratch / EVENT_LOG)
+        return read_tasks(log, query_run_id=self.run_id) if log else []
+
+    def batches_run(self) -> int | None:
+        """Return how many micro-batches Spark has committed, by its own log."""
+        commits = self.checkpoint / "commits"
+        if not commits.is_dir():
+            return None
+        return max((int(entry.name) + 1 for entry in commits.iterdir() if entry.name.isdigit()), default=None)
+
+
+def failure_reason(text: str) -> str:
+    """Pick the telling line of Spark's long account of a failure."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    python_error = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception")) and " " in line]
+    chosen = python_error[-1] if python_error else lines[0] if lines else "no reason given"
+    return chosen.split(" SQLSTATE")[0][:400]
+
+
+def start_query(
+    session: Session,
+    df: "DataFrame",
+    *,
+    output_mode: str | None,
+    trigger_s: float,
+    checkpoint: Path,
+    receive: Callable[[Progress], None],
+    where: str,
+) -> tuple[Query, str]:
+    """Start `df` into the no-op sink; with no output mode given, the first that Spark accepts is used."""
+    from pyspark.errors import AnalysisException
+
+    refusals = []
+    for mode in (output_mode,) if output_mode else OUTPUT_MODES:
+        listener = ProgressListener(receive)
+        remove = add_listener(session.spark, listener)
+        try:
+            query = (
+                df.writeStream.format("noop")
+                .outputMode(mode)
+                .option("checkpointLocation", str(checkpoint))
+                .trigger(processingTime=f"{round(trigger_s * 1000)} milliseconds")
+                .start()
+            )
+            return Query(session, query, listener, remove, checkpoint), mode
+        except AnalysisException as error:
+            remove()
+            refusals.append(str(error).split("\n")[0].split(" SQLSTATE")[0])
+    raise InvalidExperimentError(
+        f"Spark cannot run this as a streaming query: {refusals[0]}",
+        where=where,
+        remedy="see the Structured Streaming guide for unsupported operations; a watermark often helps",
+    )
+
+
+def run_to_end(
+    session: Session,
+    df: "DataFrame",
+    keep: "Callable[[DataFrame, int], None]",
+    *,
+    output_mode: str,
+    checkpoint: Path,
+    deadline_s: float = 600.0,
+) -> int:
+    """Run a bounded stream until its end, hand each micro-batch to `keep`, and return how many held events."""
+    from pyspark.errors import StreamingQueryException
+
+    query = (
+        df.writeStream.foreachBatch(keep)
+        .outputMode(output_mode)
+        .option("checkpointLocation", str(checkpoint))
+        .trigger(availableNow=True)
+        .start()
+    )
+    try:
+        ended = query.awaitTermination(deadline_s)
+    except StreamingQueryException as error:
+        raise RunFailedError(
+            f"the streaming query failed: {failure_reason(str(error))}",
+            where=str(session.log),
+            remedy="Spark's log there has the whole story",
+        ) from error
+    finally:
+        query.stop()
+    if not ended:
+        raise RunFailedError(f"the stream did not end within {deadline_s:.0f} s", remedy="use fewer --events")
+    return sum(1 for progress in query.recentProgress if progress.numInputRows > 0)

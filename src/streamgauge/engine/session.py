@@ -1,0 +1,239 @@
+"""A Spark session of our own: quiet, on loopback, with everything it leaves behind in one scratch folder."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.engine.java import find_java
+from streamgauge.errors import EnvironmentNotReadyError, InvalidExperimentError, UsageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SHUTDOWN_DEADLINE_S = 20.0
+EVENT_LOG = "event-log"
+
+
+@dataclass(frozen=True)
+class SessionSettings:
+    """What a Spark session needs to know before it starts."""
+
+    master: str
+    conf: Mapping[str, str]
+    event_log: bool = True
+
+    @property
+    def is_local(self) -> bool:
+        """Whether driver and executors share this process tree."""
+        return self.master.startswith("local")
+
+
+@dataclass(frozen=True)
+class Session:
+    """A running Spark session and the process behind it."""
+
+    spark: "SparkSession"
+    settings: SessionSettings
+    scratch: Path
+    log: Path
+    process: "subprocess.Popen[bytes]"
+
+    @property
+    def cores(self) -> int:
+        """Task slots over all executors, as Spark sees them now."""
+        return int(self.spark.sparkContext.defaultParallelism)
+
+
+def _memory(share: float) -> str:
+    import psutil
+
+    gib = psutil.virtual_memory().total / 2**30
+    return f"{max(1, min(8, round(gib * share)))}g"
+
+
+def spark_conf(settings: SessionSettings, scratch: Path) -> dict[str, str]:
+    """Return the whole configuration; what the user sets wins."""
+    local = {
+        "spark.driver.memory": _memory(0.25),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+    ours = {
+        "spark.master": settings.master,
+        "spark.app.name": "streamgauge",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(scratch / "spark"),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={scratch / 'tmp'} -Dderby.system.home={scratch}",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.streaming.numRecentProgressUpdates": "10000",
+        "spark.sql.streaming.stopTimeout": "30s",
+        "spark.eventLog.enabled": "true" if settings.event_log else "false",
+        "spark.eventLog.dir": (scratch / EVENT_LOG).as_uri(),
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.compress": "false",
+    }
+    return ours | (local if settings.is_local else {}) | dict(settings.conf)
+
+
+@contextmanager
+def _environment(changes: Mapping[str, str]) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in changes}
+    os.environ.update(changes)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _write_properties(path: Path, conf: Mapping[str, str]) -> None:
+    """Hand the configuration over in a private file: a command line is visible to every user."""
+    with suppress(FileNotFoundError):
+        path.unlink()
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        for key, value in conf.items():
+            escaped = value.replace("\\", "\\\\").replace("\n", "\\n")
+            file.write(f"{key}={escaped}\n")
+
+
+def _launch(conf: Mapping[str, str], scratch: Path, log: Path) -> Any:
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.java_gateway import launch_gateway
+
+    for folder in ("spark", "tmp", EVENT_LOG):
+        (scratch / folder).mkdir(parents=True, exist_ok=True)
+    properties = scratch / "spark.properties"
+    _write_properties(properties, conf)
+    home, _ = find_java(os.environ)
+    environment = {
+        "JAVA_HOME": str(home),
+        "PYSPARK_SUBMIT_ARGS": f'--properties-file "{properties}" pyspark-shell',
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    if not conf["spark.master"].startswith("local"):
+        del environment["SPARK_LOCAL_IP"]
+    with _environment(environment), log.open("ab") as output:
+        try:
+            # A session of its own keeps the terminal's Ctrl-C away from Java and from Python workers.
+            return launch_gateway(popen_kwargs={"stdout": output, "stderr": output, "start_new_session": True})
+        except PySparkRuntimeError as error:
+            raise EnvironmentNotReadyError(
+                "Spark's Java process ended before it was ready",
+                where=str(log),
+                remedy=f"{_last_error(log)}; check --conf and the memory of this machine",
+            ) from error
+
+
+def _last_error(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+    telling = [line for line in lines if "rror" in line or "xception" in line]
+    return (telling or lines or ["it said nothing"])[-1][:300]
+
+
+@contextmanager
+def open_session(settings: SessionSettings, *, scratch: Path, log: Path) -> Iterator[Session]:
+    """Start Spark, hand it out, and end it: no process, port or folder stays behind."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is not None:
+        raise UsageError(
+            "this Python process has an active Spark session already",
+            remedy="stop it first, or call streamgauge from a process of its own",
+        )
+    conf = spark_conf(settings, scratch)
+    handler = signal.getsignal(signal.SIGINT)
+    with _environment({"PYSPARK_PYTHON": sys.executable} if settings.is_local else {}):
+        gateway = _launch(conf, scratch, log)
+        try:
+            try:
+                # The properties are in the Java process already; a second copy would only repeat them.
+                context = SparkContext(gateway=gateway, conf=SparkConf(_jvm=gateway.jvm))
+            except Exception as error:
+                raise _not_started(error, settings, log) from error
+            finally:
+                if threading.current_thread() is threading.main_thread():
+                    signal.signal(signal.SIGINT, handler)
+            yield Session(SparkSession(context), settings, scratch, log, gateway.proc)
+            context.stop()
+        finally:
+            _close(gateway)
+
+
+def _not_started(error: Exception, settings: SessionSettings, log: Path) -> Exception:
+    text = str(error)
+    if "Could not parse Master URL" in text or "master URL" in text:
+        return UsageError(
+            f'"{settings.master}" is no master URL',
+            where="--master",
+            remedy="use local[2], spark://host:7077, yarn or k8s://…",
+        )
+    reason = next((line for line in text.splitlines() if "xception" in line), text.splitlines()[0] if text else "")
+    if "BindException" in text or "Address already in use" in text:
+        return EnvironmentNotReadyError(
+            f"a port is in use: {reason.strip()[:200]}",
+            where=str(log),
+            remedy="choose another with --conf, or 0",
+        )
+    return EnvironmentNotReadyError(
+        f"Spark did not start: {reason.strip()[:300]}", where=str(log), remedy="check --master and --conf"
+    )
+
+
+def _close(gateway: Any) -> None:
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    # After an error or an interrupt no answer may be waited for: Java ends by itself when its input closes.
+    process: subprocess.Popen[bytes] = gateway.proc
+    with suppress(Exception):
+        gateway.shutdown_callback_server()
+        gateway.close()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+    with suppress(OSError):
+        if process.stdin:
+            process.stdin.close()
+    try:
+        process.wait(SHUTDOWN_DEADLINE_S)
+    except subprocess.TimeoutExpired:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def ship_package(session: Session) -> None:
+    """Give executors on other machines this package; local ones have it."""
+    if session.settings.is_local:
+        return
+    import streamgauge
+
+    root = Path(streamgauge.__file__).parent
+    archive = shutil.make_archive(str(session.scratch / "streamgauge"), "zip", root.parent, root.name)
+    session.spark.sparkContext.addPyFile(archive)
+
+
+def describe_invalid_conf(conf: Mapping[str, str]) -> None:
+    """Refuse Spark settings that are ours to make, with the option that makes them."""
+    options = {
+        "spark.master": "--master",
+        "spark.sql.shuffle.partitions": "--shuffle-partitions",
+        "spark.eventLog.dir": "nothing: the event log is part of the run directory",
+        "spark.eventLog.enabled": "nothing: the event log is part of the run directory",
+    }
+    for key in conf:
+        if key in options:
+            raise InvalidExperimentError(f"{key} is not set with --conf", where="--conf", remedy=f"use {options[key]}")

@@ -1,0 +1,210 @@
+"""The embedded source: an open-loop stream made inside Spark from a schedule.
+
+It sends no events. It sends chunks of event numbers with the line on which their creation times lie, and the
+engine unrolls them in compiled code. The offset is the number of events, so a batch replays exactly after a
+crash, and a slow query never slows the load: the latest offset is N(now).
+
+Two small files in a control folder steer it from outside: `schedule.npy` holds the law, and `gate.json` says
+when the load starts and, if it is to end early, when. Until the gate is there, no event exists: Spark then runs
+one empty micro-batch, after which the query is planned, compiled and ready.
+"""
+
+import itertools
+import json
+import os
+import time
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+from streamgauge.arrivals import Chunks, Schedule
+from streamgauge.events import EventStream, Parameters
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+FORMAT = "streamgauge"
+SCHEMA = "first bigint, last bigint, base bigint, events bigint, origin_us bigint, span_us bigint"
+# Chunks of this size keep the unrolled numbers in the processor's cache.
+CHUNK_EVENTS = 2048
+
+
+@dataclass(frozen=True)
+class Gate:
+    """When the load starts and, if it ended early, when; microseconds since the epoch."""
+
+    origin_us: int
+    closed_us: int | None = None
+
+    def write(self, control: Path) -> None:
+        """Open the gate, or narrow it, at once and as a whole."""
+        temporary = control / "gate.json.new"
+        temporary.write_text(json.dumps({"origin_us": self.origin_us, "closed_us": self.closed_us}))
+        temporary.replace(control / "gate.json")
+
+
+class EventRange(InputPartition):
+    """The chunks of one partition; they travel to the task that reads them."""
+
+    def __init__(self, columns: list[Any]) -> None:
+        super().__init__(None)
+        self.columns = columns
+
+
+class EmbeddedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans on the driver's machine; `read` runs in the tasks."""
+
+    def __init__(self, options: MutableMapping[str, str]) -> None:
+        self.control = Path(options["control"])
+        self.schedule = Schedule.load(self.control / "schedule.npy")
+        self.source_partitions = int(options["partitions"])
+        self.max_events = int(options.get("max_rows_per_batch", 0))
+        self.gate: Gate | None = None
+        self.gate_version: tuple[int, int] | None = None
+        self.target: int | None = None
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802, D102
+        return {"n": 0}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802, D102
+        return ReadMaxRows(self.max_events) if self.max_events else ReadAllAvailable()
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802, D102
+        latest = self._created()
+        if isinstance(limit, ReadMaxRows):
+            latest = min(latest, start["n"] + limit.max_rows)
+        return {"n": max(latest, start["n"])}
+
+    def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802, D102
+        return {"n": self._created()}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802, D102
+        self.target = self._created()
+
+    def _created(self) -> int:
+        """N(now): how many events exist."""
+        if self.target is not None:
+            return self.target
+        gate = self._read_gate()
+        if gate is None:
+            return 0
+        now_us = time.time_ns() // 1000
+        until_us = now_us if gate.closed_us is None else min(now_us, gate.closed_us)
+        return int(self.schedule.created(until_us - gate.origin_us))
+
+    def _read_gate(self) -> Gate | None:
+        try:
+            status = (self.control / "gate.json").stat()
+        except FileNotFoundError:
+            return None
+        version = (status.st_mtime_ns, status.st_ino)
+        if version != self.gate_version:
+            self.gate = Gate(**json.loads((self.control / "gate.json").read_text()))
+            self.gate_version = version
+        return self.gate
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:  # noqa: D102
+        gate = self._read_gate()
+        if gate is None or start["n"] >= end["n"]:
+            return []
+        borders = np.linspace(start["n"], end["n"], self.source_partitions + 1).astype(np.int64).tolist()
+        return [EventRange(self._columns(a, b, gate.origin_us)) for a, b in itertools.pairwise(borders) if a < b]
+
+    def _columns(self, first: int, last: int, origin_us: int) -> list[Any]:
+        chunks = self.schedule.chunks(first, last, CHUNK_EVENTS)
+        return [
+            chunks.first,
+            chunks.last,
+            chunks.base,
+            chunks.events,
+            chunks.origin_us + origin_us,
+            chunks.span_us,
+        ]
+
+    def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:  # noqa: D102
+        import pyarrow as pa
+
+        assert isinstance(partition, EventRange)
+        names = [column.split()[0] for column in SCHEMA.split(", ")]
+        yield pa.RecordBatch.from_arrays([pa.array(column) for column in partition.columns], names)
+
+
+class EmbeddedSource(DataSource):
+    """Registered with Spark as `streamgauge`."""
+
+    @classmethod
+    def name(cls) -> str:  # noqa: D102
+        return FORMAT
+
+    def schema(self) -> str:  # noqa: D102
+        return SCHEMA
+
+    def streamReader(self, schema: Any) -> EmbeddedReader:  # noqa: N802, ARG002, D102
+        return EmbeddedReader(self.options)
+
+
+def read_events(
+    spark: "SparkSession",
+    stream: EventStream,
+    parameters: Parameters,
+    *,
+    seed: int,
+    control: Path,
+    source_partitions: int,
+    max_rows_per_batch: int,
+) -> "DataFrame":
+    """Return the event stream as a streaming DataFrame; the control folder must hold `schedule.npy`."""
+    spark.dataSource.register(EmbeddedSource)
+    chunks = (
+        spark.readStream.format(FORMAT)
+        .option("control", os.fspath(control))
+        .option("partitions", source_partitions)
+        .option("max_rows_per_batch", max_rows_per_batch)
+        .load()
+    )
+    return with_events(_unroll(chunks), stream, parameters, seed=seed)
+
+
+def finite_events(
+    spark: "SparkSession",
+    stream: EventStream,
+    parameters: Parameters,
+    *,
+    seed: int,
+    chunks: Chunks,
+    origin_us: int,
+    partitions: int,
+) -> "DataFrame":
+    """Return the events of some chunks as an ordinary DataFrame, in their order."""
+    import pandas as pd
+
+    columns = pd.DataFrame(vars(chunks)).assign(origin_us=chunks.origin_us + origin_us)
+    rows = spark.sparkContext.parallelize(columns.to_numpy().tolist(), partitions)
+    return with_events(_unroll(spark.createDataFrame(rows, SCHEMA)), stream, parameters, seed=seed)
+
+
+def _unroll(chunks: "DataFrame") -> "DataFrame":
+    """Turn chunks into rows of (n, time_us), in compiled code."""
+    from pyspark.sql import functions as F
+
+    numbered = chunks.select("*", F.explode(F.sequence("first", "last")).alias("n"))
+    return numbered.select("n", F.expr("origin_us + (n - base) * span_us div events").alias("time_us"))
+
+
+def with_events(numbered: "DataFrame", stream: EventStream, parameters: Parameters, *, seed: int) -> "DataFrame":
+    """Turn rows of (n, time_us) into events."""
+    from pyspark.sql import functions as F
+
+    columns = stream.columns(parameters, seed, F.col("n"), F.col("time_us"))
+    return numbered.select(*(columns[field.name].alias(field.name) for field in stream.fields))

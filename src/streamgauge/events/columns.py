@@ -1,0 +1,29 @@
+"""Column arithmetic that PySpark's functions do not spell out."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+
+def divide(dividend: "Column", divisor: "int | Column") -> "Column":
+    """Divide whole numbers and drop the fraction; exact, unlike a division of doubles."""
+    from pyspark.sql import functions as F
+
+    by = F.lit(divisor).cast("long") if isinstance(divisor, int) else divisor
+    return F.call_function("div", dividend, by)
+
+
+def modulo(dividend: "Column", divisor: int) -> "Column":
+    """Return the remainder of whole numbers that are not negative."""
+    from pyspark.sql import functions as F
+
+    return dividend % F.lit(divisor).cast("long")
+
+
+def pick(index: "Column", values: Sequence[str]) -> "Column":
+    """Look a value up in a constant list; `index` counts from 0."""
+    from pyspark.sql import functions as F
+
+    return F.get(F.lit(list(values)), index.cast("int"))

@@ -1,0 +1,141 @@
+"""Advertisement events of the Yahoo Streaming Benchmark.
+
+The deterministic form gives every field by the event number alone: over 3,000 events every ad is viewed
+exactly once. The random form draws each field independently and uniformly, seeded. Constants of the skew
+and of late events are those of Yahoo's generator.
+"""
+
+import operator
+from collections.abc import Mapping
+from functools import reduce
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field as Parameter
+
+from streamgauge.events.columns import divide, modulo, pick
+from streamgauge.events.identifiers import identifier_array, identifier_column
+from streamgauge.events.stream import EventStream, Field, Parameters
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+    from streamgauge.events.draw import Longs
+
+AD_TYPES = ("banner", "modal", "sponsored-search", "mail", "mobile")
+EVENT_TYPES = ("view", "click", "purchase")
+IP_ADDRESS = "1.2.3.4"
+USERS = 100
+PAGES = 100
+SKEW_MS = 50
+LATE_ONE_IN = 100_000
+LATE_MS = 60_000
+
+
+class YsbEvents(Parameters):
+    """Parameters of the advertisement events."""
+
+    campaigns: int = Parameter(100, ge=1, le=1_000_000, description="number of campaigns, the keys of the result")
+    ads_per_campaign: int = Parameter(10, ge=1, le=100, description="ads of each campaign, the keys of the join")
+    draws: Literal["deterministic", "random"] = Parameter(
+        "deterministic",
+        description="fields by the event number alone, or drawn uniformly and independently by seed",
+    )
+    skew: bool = Parameter(False, description="shift each event time by +50..-49 ms, as Yahoo's generator can")
+    late: bool = Parameter(False, description="make one event in 100,000 up to 60 s older, as Yahoo's generator can")
+
+    @property
+    def ads(self) -> int:
+        """Number of ads in all."""
+        return self.campaigns * self.ads_per_campaign
+
+    @property
+    def max_lateness_s(self) -> float:
+        """How much older than an earlier event an event can be."""
+        return (2 * SKEW_MS if self.skew else 0) / 1e3 + (LATE_MS / 1e3 if self.late else 0)
+
+
+# The numbers name the independent streams of random draws: changing one changes the events.
+_AD, _AD_TYPE, _EVENT_TYPE, _USER, _PAGE, _SKEW, _IS_LATE, _LATENESS = range(1, 9)
+
+
+def _columns(p: YsbEvents, seed: int, n: "Column", time_us: "Column") -> Mapping[str, "Column"]:
+    from pyspark.sql import functions as F
+
+    from streamgauge.events.draw import draw_column
+
+    def drawn(field: int, below: int) -> "Column":
+        return draw_column(n, seed=seed, field=field, below=below)
+
+    random = p.draws == "random"
+    time_ms = divide(time_us, 1000)
+    if p.skew:
+        time_ms = time_ms + F.lit(SKEW_MS) - drawn(_SKEW, 2 * SKEW_MS)
+    if p.late:
+        time_ms = time_ms - F.when(drawn(_IS_LATE, LATE_ONE_IN) == 0, drawn(_LATENESS, LATE_MS)).otherwise(F.lit(0))
+    fields = {
+        "user_id": identifier_column("user", drawn(_USER, USERS) if random else modulo(n, USERS), USERS),
+        "page_id": identifier_column("page", drawn(_PAGE, PAGES) if random else modulo(divide(n, USERS), PAGES), PAGES),
+        "ad_id": identifier_column("ad", drawn(_AD, p.ads) if random else modulo(n, p.ads), p.ads),
+        "ad_type": pick(drawn(_AD_TYPE, 5) if random else modulo(n, 5), AD_TYPES),
+        "event_type": pick(drawn(_EVENT_TYPE, 3) if random else modulo(n, 3), EVENT_TYPES),
+        "event_time": F.timestamp_millis(time_ms),
+        "ip_address": F.lit(IP_ADDRESS),
+    }
+    texts = fields | {"event_time": time_ms.cast("string")}
+    return fields | {"value": F.concat(*_json_parts(texts, F.lit))}
+
+
+def _json_parts(texts: Mapping[str, Any], literal: Any) -> list[Any]:
+    """Spell the JSON object as Yahoo's generator does: all values strings, a space after colon and comma."""
+    parts: list[Any] = []
+    opening = '{"'
+    for name, text in texts.items():
+        parts += [literal(f'{opening}{name}": "'), text]
+        opening = '", "'
+    return [*parts, literal('"}')]
+
+
+def _arrays(p: YsbEvents, seed: int, n: "Longs", time_us: "Longs") -> Mapping[str, Any]:
+    import numpy as np
+
+    from streamgauge.events.draw import draw
+
+    def drawn(field: int, below: int) -> "Longs":
+        return draw(n, seed=seed, field=field, below=below)
+
+    random = p.draws == "random"
+    time_ms = time_us // 1000
+    if p.skew:
+        time_ms = time_ms + SKEW_MS - drawn(_SKEW, 2 * SKEW_MS)
+    if p.late:
+        time_ms = time_ms - np.where(drawn(_IS_LATE, LATE_ONE_IN) == 0, drawn(_LATENESS, LATE_MS), 0)
+    fields: dict[str, Any] = {
+        "user_id": identifier_array("user", drawn(_USER, USERS) if random else n % USERS),
+        "page_id": identifier_array("page", drawn(_PAGE, PAGES) if random else n // USERS % PAGES),
+        "ad_id": identifier_array("ad", drawn(_AD, p.ads) if random else n % p.ads),
+        "ad_type": np.array(AD_TYPES, dtype=object)[drawn(_AD_TYPE, 5) if random else n % 5],
+        "event_type": np.array(EVENT_TYPES, dtype=object)[drawn(_EVENT_TYPE, 3) if random else n % 3],
+        "event_time": time_ms * 1000,
+        "ip_address": np.full(len(n), IP_ADDRESS, dtype=object),
+    }
+    texts = fields | {"event_time": time_ms.astype(str).astype(object)}
+    return fields | {"value": reduce(operator.add, _json_parts(texts, str))}
+
+
+EVENTS = EventStream(
+    name="ysb",
+    summary="advertisement events: 7 fields, a third of them views",
+    fields=(
+        Field("user_id", "string", "UUID of one of 100 users"),
+        Field("page_id", "string", "UUID of one of 100 pages"),
+        Field("ad_id", "string", "UUID of the ad; ads i*10..i*10+9 belong to campaign i"),
+        Field("ad_type", "string", "banner, modal, sponsored-search, mail or mobile"),
+        Field("event_type", "string", "view, click or purchase"),
+        Field("event_time", "timestamp", "when the event was due, in whole milliseconds"),
+        Field("ip_address", "string", "always 1.2.3.4"),
+        Field("value", "string", "the seven fields above as JSON text, about 253 bytes"),
+    ),
+    parameters=YsbEvents,
+    columns=_columns,
+    arrays=_arrays,
+)

@@ -1,0 +1,1 @@
+"""Experiments: what a user asks, turned into runs and conclusions."""

@@ -1,0 +1,50 @@
+"""All that one run left behind, before any conclusion is drawn."""
+
+from dataclasses import dataclass, field
+
+from streamgauge.arrivals import Schedule
+from streamgauge.engine.eventlog import Task
+from streamgauge.engine.resources import ResourceSample
+from streamgauge.experiment.settings import RunSettings
+from streamgauge.experiment.verify import Verification
+from streamgauge.measure import Batch
+from streamgauge.workloads import Window
+
+
+@dataclass(frozen=True)
+class GeneratorCost:
+    """What making the events costs by itself: CPU time of one core per event, for the columns that are read."""
+
+    core_s_per_event: float
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was offered, what Spark reported, and what was found besides. Times are since the epoch."""
+
+    settings: RunSettings
+    schedule: Schedule
+    origin_us: int
+    closed_us: int
+    batches: list[Batch]
+    cores: int
+    output_mode: str
+    window: Window | None = None
+    watermark_delay_s: float = 0.0
+    tasks: list[Task] = field(default_factory=list)
+    resources: list[ResourceSample] = field(default_factory=list)
+    answer: Verification | None = None
+    generator: GeneratorCost | None = None
+    reported_batches: int | None = None
+    is_interrupted: bool = False
+
+    @property
+    def offered(self) -> int:
+        """How many events were created in all."""
+        return int(self.schedule.created(self.closed_us - self.origin_us))
+
+    @property
+    def measured_from_us(self) -> int:
+        """When the warm-up ended."""
+        return self.origin_us + round(self.settings.warmup_s * 1e6)

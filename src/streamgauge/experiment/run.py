@@ -1,0 +1,329 @@
+"""One run: start, verify, warm-up, measure, drain, stop; stored as it happens.
+
+The answer is verified before the load, not after it: the same query then runs in a Java process that has compiled
+it already, so the load meets a warm engine, and a wrong answer is known before time is spent on measuring it.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.arrivals import Schedule
+from streamgauge.clock import Clock, SystemClock
+from streamgauge.errors import StreamgaugeError, UsageError
+from streamgauge.events import Parameters, event_stream
+from streamgauge.experiment.evidence import Evidence, GeneratorCost
+from streamgauge.experiment.interrupts import Interrupts, counted_interrupts
+from streamgauge.experiment.monitor import Monitor, NoMonitor, Snapshot
+from streamgauge.experiment.settings import RunSettings, parse_settings
+from streamgauge.experiment.summary import latency_histogram, measured_part, summarise
+from streamgauge.measure import Batch, batch_from_progress
+from streamgauge.store import SCHEMA_VERSION, RunWriter, StoredRun, default_root, open_run, sweep_scratch
+from streamgauge.workloads import Workload, find_workload
+from streamgauge.workloads.parameters import parse_parameters
+from streamgauge.workloads.user import is_user_function, user_workload
+
+if TYPE_CHECKING:
+    from streamgauge.engine.query import Query
+    from streamgauge.engine.session import Session
+
+START_DEADLINE_S = 180.0
+POLL_S = 0.1
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: its numbers, and where the rest of it is stored."""
+
+    run_id: str
+    path: Path
+    summary: Mapping[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        """Pass, fail or unknown."""
+        return str(self.summary["verdict"])
+
+    def stored(self) -> StoredRun:
+        """Open the run directory."""
+        return open_run(self.path.parent, str(self.path))
+
+
+def resolve_workload(reference: str, events: str | None) -> Workload:
+    """Find what a user named: an entry of the catalogue or a function of their own."""
+    if is_user_function(reference):
+        return user_workload(reference, event_stream(events or "ysb"))
+    workload = find_workload(reference)
+    if events is not None:
+        raise UsageError(
+            f"{reference} has its own events",
+            where="--events",
+            remedy="use --events only with file.py:function",
+        )
+    return workload
+
+
+def run(
+    workload: str,
+    *,
+    events: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    runs: str | Path | None = None,
+    monitor: Monitor | None = None,
+    session: "Session | None" = None,
+    **settings: Any,
+) -> Run:
+    """Measure a workload. Settings are those of the command line: `rate="200k", duration="60s", cores=2`.
+
+    >>> import streamgauge as sg
+    >>> sg.run("ysb", rate="200k", duration="60s").verdict  # doctest: +SKIP
+    'pass'
+    """
+    chosen = resolve_workload(workload, events)
+    checked = parse_parameters(chosen.parameters, parameters or {}, owner=chosen.name)
+    root = Path(runs) if runs is not None else default_root(os.environ)
+    experiment = Experiment(
+        chosen, checked, parse_settings(**settings), root, monitor or NoMonitor(), SystemClock(), session
+    )
+    return experiment.execute()
+
+
+@dataclass
+class Experiment:
+    """One run in the making."""
+
+    workload: Workload
+    parameters: Parameters
+    settings: RunSettings
+    root: Path
+    monitor: Monitor
+    clock: Clock
+    session: "Session | None" = None
+    batches: list[Batch] = field(default_factory=list)
+    idle_batches: int = 0
+    phase: str = "start"
+
+    def execute(self) -> Run:
+        """Run it, and store it whatever happens."""
+        from streamgauge.engine.environment import describe_environment, mask_secrets
+
+        sweep_scratch(self.root)
+        configuration = self.settings.document() | {"parameters": self.parameters.model_dump()}
+        configuration["conf"] = mask_secrets(configuration["conf"])
+        writer = RunWriter.create(
+            self.root,
+            workload=self.workload.name,
+            document={"configuration": configuration, "environment": describe_environment()},
+            clock=self.clock,
+        )
+        self.started_s = self.phase_started_s = self.clock.monotonic_s()
+        try:
+            evidence = self._measure(writer)
+        except StreamgaugeError as error:
+            writer.finish("failed", verdict="unknown", reasons=[str(error)])
+            error.add_note(f"what there is of the run is stored in {writer.path}")
+            raise
+        except KeyboardInterrupt:
+            writer.finish("interrupted", verdict="unknown", reasons=["interrupted before the load had ended"])
+            raise
+        except BaseException as error:
+            writer.finish("failed", verdict="unknown", reasons=[f"{type(error).__name__}: {error}"])
+            raise
+        return self._store(writer, evidence)
+
+    def _enter(self, phase: str) -> None:
+        self.phase, self.phase_started_s = phase, self.clock.monotonic_s()
+        self._show()
+
+    def _show(self) -> None:
+        now_s = self.clock.monotonic_s()
+        snapshot = Snapshot(self.phase, now_s - self.started_s, now_s - self.phase_started_s)
+        busy = [b for b in self.batches[-10:] if b.events]
+        if busy:
+            last = busy[-1]
+            span_s = (last.emitted_us - busy[0].started_us) / 1e6
+            snapshot = Snapshot(
+                snapshot.phase,
+                snapshot.elapsed_s,
+                snapshot.phase_s,
+                processed_rate_per_s=(last.last - busy[0].first) / span_s if span_s > 0 else None,
+                backlog_events=self._backlog(last),
+                end_to_end_latency_s=self._latency_s(last),
+                batches=len(self.batches),
+            )
+        self.monitor.show(snapshot)
+
+    def _backlog(self, batch: Batch) -> int:
+        now_us = min(round(self.clock.wall_s() * 1e6), self.closed_us)
+        return int(self.schedule.created(now_us - self.origin_us)) - batch.last
+
+    def _latency_s(self, batch: Batch) -> float:
+        middle = (batch.first + batch.last - 1) // 2
+        return (batch.emitted_us - self.origin_us - int(self.schedule.times_us(middle))) / 1e6
+
+    def _measure(self, writer: RunWriter) -> Evidence:
+        from streamgauge.engine.session import SessionSettings, open_session, ship_package
+
+        self._enter("starting Spark")
+        with ExitStack() as stack:
+            interrupts = stack.enter_context(counted_interrupts())
+            session = self.session
+            if session is None:
+                spark_settings = SessionSettings(self.settings.master, self.settings.conf)
+                session = stack.enter_context(open_session(spark_settings, scratch=writer.work, log=writer.log))
+            ship_package(session)
+            return self._measure_with(session, writer, interrupts)
+
+    def _measure_with(self, session: "Session", writer: RunWriter, interrupts: Interrupts) -> Evidence:
+        from streamgauge.engine.resources import ResourceSampler
+
+        cores = session.cores
+        partitions = self.settings.shuffle_partitions or cores
+        session.spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+        self.schedule: Schedule = self.settings.law.schedule(self.settings.load_s)
+        writer.write_schedule(self.schedule)
+        answer, generator = self._check(session, writer) if self.settings.verify else (None, None)
+        query, output_mode = self._start(session, writer, cores)
+        interrupts.be_patient()
+        sampler = ResourceSampler(session.process.pid, self.clock)
+        sampler.start()
+        try:
+            self._load(query, writer, interrupts)
+        finally:
+            sampler.stop()
+            self._enter("stopping the query")
+            query.stop()
+        self._enter("reading Spark's event log")
+        tasks = query.tasks()
+        window = self.workload.window(self.parameters) if self.workload.window else None
+        return Evidence(
+            settings=self.settings,
+            schedule=self.schedule,
+            origin_us=self.origin_us,
+            closed_us=self.closed_us,
+            batches=self.batches,
+            cores=cores,
+            output_mode=output_mode,
+            window=window,
+            watermark_delay_s=self.workload.watermark_delay_s(self.parameters),
+            tasks=tasks,
+            resources=sampler.samples,
+            answer=answer,
+            generator=generator,
+            reported_batches=query.batches_run(),
+            is_interrupted=interrupts.count > 0,
+        )
+
+    def _start(self, session: "Session", writer: RunWriter, cores: int) -> "tuple[Query, str]":
+        from streamgauge.engine.query import start_query
+        from streamgauge.engine.source import read_events
+
+        self._enter("starting the query")
+        self.control = writer.path
+        df = read_events(
+            session.spark,
+            self.workload.events,
+            self.parameters,
+            seed=self.settings.seed,
+            control=self.control,
+            source_partitions=self.settings.source_partitions or cores,
+            max_rows_per_batch=self.settings.admission_limit(cores),
+        )
+
+        def receive(progress: dict[str, Any]) -> None:
+            writer.append_progress(progress)
+            batch = batch_from_progress(progress)
+            if batch is not None:
+                self.batches.append(batch)
+
+        query, output_mode = start_query(
+            session,
+            self.workload.dataflow(df, self.parameters),
+            output_mode=self.workload.output_mode(self.parameters),
+            trigger_s=self.settings.trigger_s,
+            checkpoint=writer.work / "checkpoint",
+            receive=receive,
+            where=self.workload.name,
+        )
+        query.wait(lambda: bool(self.batches), deadline_s=START_DEADLINE_S, what="the first micro-batch")
+        return query, output_mode
+
+    def _load(self, query: "Query", writer: RunWriter, interrupts: Interrupts) -> None:
+        """Open the gate, let the load run, and wait until all of it is processed or the deadline is over."""
+        from streamgauge.engine.source import Gate
+
+        self.origin_us = round(self.clock.wall_s() * 1e6)
+        self.closed_us = self.origin_us + round(self.settings.load_s * 1e6)
+        Gate(self.origin_us, self.closed_us).write(self.control)
+        writer.update(load={"origin_us": self.origin_us, "closed_us": self.closed_us})
+        measure_us = self.origin_us + round(self.settings.warmup_s * 1e6)
+        self._enter("warm-up")
+        while (now_us := round(self.clock.wall_s() * 1e6)) < self.closed_us and not interrupts.count:
+            if self.phase == "warm-up" and now_us >= measure_us:
+                self._enter("measure")
+            self._tick(query)
+        if interrupts.count:
+            self.closed_us = min(self.closed_us, round(self.clock.wall_s() * 1e6))
+            Gate(self.origin_us, self.closed_us).write(self.control)
+            writer.update(load={"origin_us": self.origin_us, "closed_us": self.closed_us})
+        self._enter("drain")
+        offered = int(self.schedule.created(self.closed_us - self.origin_us))
+        deadline_s = self.clock.monotonic_s() + self.settings.drain_s
+        while self.batches[-1].last < offered and interrupts.count < 2 and self.clock.monotonic_s() < deadline_s:
+            self._tick(query)
+
+    def _tick(self, query: "Query") -> None:
+        query.check()
+        self._show()
+        self.clock.sleep(POLL_S)
+
+    def _check(self, session: "Session", writer: RunWriter) -> tuple[Any, GeneratorCost | None]:
+        """Verify the answer on a short finite stream, and measure what the generator costs by itself."""
+        from streamgauge.engine.generator import columns_read, core_seconds_per_event
+        from streamgauge.experiment.verify import default_stream, verify_workload
+
+        answer = None
+        if self.workload.reference is not None:
+            self._enter("verify")
+            stream = default_stream(self.workload)
+            answer = verify_workload(
+                session, self.workload, self.parameters, stream, folder=writer.work / "verification"
+            )
+        self._enter("measuring the generator")
+        columns = columns_read(session, self.workload, self.parameters, writer.work / "empty")
+        cost = core_seconds_per_event(session, self.workload, self.parameters, columns)
+        return answer, GeneratorCost(cost, columns)
+
+    def _store(self, writer: RunWriter, evidence: Evidence) -> Run:
+        import pyarrow as pa
+
+        from streamgauge.engine.eventlog import tasks_table
+        from streamgauge.engine.resources import resources_table
+        from streamgauge.experiment.tables import batches_table
+
+        summary = {
+            "schema_version": SCHEMA_VERSION,
+            "run_id": writer.run_id,
+            "run_dir": str(writer.path),
+            "workload": self.workload.name,
+            **summarise(evidence),
+        }
+        writer.write_table("batches", batches_table(evidence))
+        writer.write_table("tasks", tasks_table(evidence.tasks))
+        writer.write_table("resources", resources_table(evidence.resources))
+        rows = latency_histogram(evidence, measured_part(evidence)).to_rows()
+        names = ("low_us", "high_us", "count")
+        writer.write_table(
+            "latency",
+            pa.table({name: pa.array([row[i] for row in rows], pa.int64()) for i, name in enumerate(names)}),
+        )
+        writer.finish(
+            "interrupted" if evidence.is_interrupted else "finished",
+            summary=summary,
+            verdict=summary["verdict"],
+            reasons=summary["reasons"],
+        )
+        return Run(writer.run_id, writer.path, summary)

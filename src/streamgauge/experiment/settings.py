@@ -1,0 +1,133 @@
+"""Everything that a user can choose for a run, checked and in SI units."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from streamgauge.arrivals import Law, parse_law
+from streamgauge.errors import UsageError, closest
+from streamgauge.units import parse_count, parse_duration, parse_rate
+
+# What a default admission limit lets into one micro-batch: this many seconds of load, or this many triggers,
+# but never more events per core than take a few seconds even for a light query.
+ADMIT_S = 5.0
+ADMIT_TRIGGERS = 3.0
+ADMIT_EVENTS_PER_CORE = 5_000_000
+MAX_TOTAL_EVENTS = 10**13
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """One run's settings. `None` means: decided when Spark has started and its cores are known."""
+
+    rate_per_s: float
+    duration_s: float
+    arrivals: str = "constant"
+    warmup_s: float = 10.0
+    drain_s: float = 30.0
+    trigger_s: float = 0.0
+    master: str = "local[*]"
+    shuffle_partitions: int | None = None
+    source_partitions: int | None = None
+    max_rows_per_batch: int | None = None
+    seed: int = 1
+    verify: bool = True
+    source: str = "embedded"
+    sink: str = "noop"
+    mode: str = "micro-batch"
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def law(self) -> Law:
+        """The arrival law."""
+        return parse_law(self.arrivals, rate_per_s=self.rate_per_s)
+
+    @property
+    def load_s(self) -> float:
+        """How long events are offered: warm-up and measurement."""
+        return self.warmup_s + self.duration_s
+
+    def admission_limit(self, cores: int) -> int:
+        """How many events one micro-batch may hold."""
+        if self.max_rows_per_batch is not None:
+            return self.max_rows_per_batch
+        seconds = max(ADMIT_S, ADMIT_TRIGGERS * self.trigger_s)
+        return max(1000, min(round(self.rate_per_s * seconds), ADMIT_EVENTS_PER_CORE * cores))
+
+    def document(self) -> dict[str, Any]:
+        """Return the settings as they are stored."""
+        return asdict(self)
+
+
+def _choice(value: str, known: Sequence[str], where: str) -> str:
+    if value not in known:
+        raise UsageError(f'"{value}" is not available', where=where, remedy=closest(value, known))
+    return value
+
+
+def _local_master(cores: int | None, master: str | None) -> str:
+    if master is not None and cores is not None:
+        raise UsageError(
+            "--cores and --master exclude each other",
+            remedy="use --cores N alone for local[N], or --master alone",
+        )
+    if master is not None:
+        return master
+    available = os.cpu_count() or 1
+    chosen = available if cores is None else cores
+    if not 1 <= chosen <= 1024:
+        raise UsageError(f"{chosen} cores cannot be used", where="--cores", remedy=f"use 1 to {available}")
+    return f"local[{chosen}]"
+
+
+def _partitions(value: int | None, where: str) -> int | None:
+    if value is not None and not 1 <= value <= 100_000:
+        raise UsageError(f"{value} partitions cannot be made", where=where, remedy="use 1 to 100000")
+    return value
+
+
+def parse_settings(
+    *,
+    rate: str | float = "50k",
+    duration: str | float = "30s",
+    arrivals: str = "constant",
+    warmup: str | float = "10s",
+    drain: str | float = "30s",
+    trigger: str | float = "0s",
+    cores: int | None = None,
+    master: str | None = None,
+    shuffle_partitions: int | None = None,
+    source_partitions: int | None = None,
+    max_rows_per_batch: str | int | None = None,
+    seed: int = 1,
+    verify: bool = True,
+    source: str = "embedded",
+    sink: str = "noop",
+    mode: str = "micro-batch",
+    conf: Mapping[str, str] | None = None,
+) -> RunSettings:
+    """Read what people write; every mistake is a `UsageError` that names the option."""
+    limit = None if max_rows_per_batch is None else parse_count(max_rows_per_batch, where="--max-rows-per-batch")
+    settings = RunSettings(
+        rate_per_s=parse_rate(rate),
+        duration_s=parse_duration(duration, minimum_s=1.0),
+        arrivals=arrivals,
+        warmup_s=parse_duration(warmup, where="--warmup"),
+        drain_s=parse_duration(drain, where="--drain"),
+        trigger_s=parse_duration(trigger, where="--trigger"),
+        master=_local_master(cores, master),
+        shuffle_partitions=_partitions(shuffle_partitions, "--shuffle-partitions"),
+        source_partitions=_partitions(source_partitions, "--source-partitions"),
+        max_rows_per_batch=limit,
+        seed=seed,
+        verify=verify,
+        source=_choice(source, ("embedded",), "--source"),
+        sink=_choice(sink, ("noop",), "--sink"),
+        mode=_choice(mode, ("micro-batch",), "--mode"),
+        conf=dict(conf or {}),
+    )
+    if settings.rate_per_s * settings.load_s > MAX_TOTAL_EVENTS:
+        raise UsageError("more than 10^13 events in one run", where="--rate", remedy="lower the rate or the duration")
+    settings.law  # noqa: B018  (an unknown law is a mistake now, not later)
+    return settings

@@ -1,0 +1,384 @@
+"""From evidence to numbers and a verdict. Plain functions: the same evidence always gives the same summary."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from streamgauge.engine.eventlog import Task, missing_tasks
+from streamgauge.engine.resources import ROLES, clock_jump_s
+from streamgauge.experiment.evidence import Evidence
+from streamgauge.measure import (
+    BacklogTrend,
+    Batch,
+    Histogram,
+    SteadyState,
+    Verdict,
+    account,
+    batch_latency,
+    find_steady_state,
+    ingested_rate,
+    judge_backlog,
+    negative_events,
+    offered_rate,
+    processed_rate,
+    window_latency,
+)
+from streamgauge.units import format_count, format_duration
+
+GENERATOR_BOUND_SHARE = 0.5
+MAX_CLOCK_JUMP_S = 0.05
+MAX_UNSETTLED_CHANGE = 0.25
+MIN_EVENTS = 100
+STEAL_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One question about the run, its verdict, and why."""
+
+    question: str
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The part of a run that counts: what came after the warm-up and after the cut of the steady state."""
+
+    batches: list[Batch]
+    steady: SteadyState
+    first_event: int
+    from_us: int
+    until_us: int
+
+
+def _mean_latency_s(evidence: Evidence, batch: Batch) -> float:
+    return batch_latency(evidence.schedule, evidence.origin_us, batch).mean_s
+
+
+def measured_part(evidence: Evidence) -> Measured:
+    """Drop the warm-up, then what the steady-state detection drops."""
+    warm = int(evidence.schedule.created(evidence.measured_from_us - evidence.origin_us - 1))
+    after = [b for b in evidence.batches if b.last > max(warm, b.first)]
+    under_load = [b for b in after if b.started_us < evidence.closed_us]
+    steady = find_steady_state([_mean_latency_s(evidence, b) for b in under_load])
+    kept = after[steady.cut :]
+    first_event = max(warm, kept[0].first) if kept else warm
+    from_us = max(evidence.measured_from_us, kept[0].started_us) if kept and steady.cut else evidence.measured_from_us
+    return Measured(kept, steady, first_event, from_us, evidence.closed_us)
+
+
+def latency_histogram(evidence: Evidence, measured: Measured) -> Histogram:
+    """Merge the latencies of all measured events, those of the drain included."""
+    total = Histogram.empty()
+    for batch in measured.batches:
+        total += batch_latency(evidence.schedule, evidence.origin_us, batch, first=measured.first_event)
+    return total
+
+
+def backlog_series(evidence: Evidence, measured: Measured) -> tuple[list[float], list[int]]:
+    """Return the backlog right after each emission under load, with its time."""
+    under_load = [b for b in measured.batches if measured.from_us <= b.emitted_us <= measured.until_us]
+    times_s = [(b.emitted_us - evidence.origin_us) / 1e6 for b in under_load]
+    created = evidence.schedule.created([b.emitted_us - evidence.origin_us for b in under_load])
+    return times_s, [int(n) - b.last for n, b in zip(created, under_load, strict=True)]
+
+
+def _distribution(values_s: Sequence[float]) -> dict[str, float | None]:
+    if not values_s:
+        return dict.fromkeys(("mean", "p50", "p95", "max"))
+    p50, p95 = np.quantile(values_s, [0.5, 0.95])
+    return {
+        "mean": float(np.mean(values_s)),
+        "p50": float(p50),
+        "p95": float(p95),
+        "max": float(max(values_s)),
+    }
+
+
+def _busy_s(spans: Iterable[tuple[int, int]]) -> float:
+    """Return the length of the union of time spans in microseconds, in seconds."""
+    total, end = 0, 0
+    for start, stop in sorted(spans):
+        total += max(0, stop - max(start, end))
+        end = max(end, stop)
+    return total / 1e6
+
+
+def phases(batches: Sequence[Batch], tasks: Sequence[Task]) -> tuple[dict[str, float], float | None]:
+    """Return the mean seconds per phase of a batch, and the share of time in which no task ran.
+
+    `tasks` is the part of the execution in which at least one task was running; `scheduling` is the rest of it.
+    """
+    if not batches:
+        return {}, None
+    mean = {name: float(np.mean([b.phases_s[name] for b in batches])) for name in batches[0].phases_s}
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for task in tasks:
+        spans.setdefault(task.batch_id, []).append((task.launched_us, task.finished_us))
+    if not all(b.batch_id in spans for b in batches if b.events):
+        return mean, None
+    execution = mean.pop("execution")
+    running = float(np.mean([_busy_s(spans.get(b.batch_id, ())) for b in batches]))
+    mean |= {"tasks": min(running, execution), "scheduling": max(0.0, execution - running)}
+    whole = sum(b.duration_s for b in batches) / len(batches)
+    return mean, 1 - min(running, execution) / whole if whole else None
+
+
+def stages(batches: Sequence[Batch], tasks: Sequence[Task]) -> dict[str, Any]:
+    """Sum up the tasks of the measured batches; skew is the slowest task against the mean of its stage."""
+    ids = {b.batch_id for b in batches}
+    chosen = [t for t in tasks if t.batch_id in ids and t.is_ok]
+    by_stage: dict[tuple[int, int], list[float]] = {}
+    for task in chosen:
+        by_stage.setdefault((task.stage_id, task.stage_attempt), []).append(task.run_s)
+    skews = [max(runs) / np.mean(runs) for runs in by_stage.values() if len(runs) > 1 and np.mean(runs) > 0]
+    events = sum(b.events for b in batches)
+    return {
+        "tasks": len(chosen),
+        "failed_tasks": sum(1 for t in tasks if t.batch_id in ids and not t.is_ok),
+        "missing_tasks": missing_tasks(tasks),
+        "run_s": sum(t.run_s for t in chosen),
+        "cpu_s": sum(t.cpu_s for t in chosen),
+        "gc_s": sum(t.gc_s for t in chosen),
+        "shuffle_bytes": sum(t.shuffle_write_bytes for t in chosen),
+        "spilled_bytes": sum(t.spilled_bytes for t in chosen),
+        "cpu_s_per_event": sum(t.cpu_s for t in chosen) / events if events and chosen else None,
+        "skew": {"median": float(np.median(skews)), "max": float(max(skews))} if skews else None,
+        "executors": len({t.executor for t in chosen}),
+    }
+
+
+def resources(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
+    """Return cores in use and peak memory per role over the measured time."""
+    inside = [s for s in evidence.resources if measured.from_us <= s.at_us <= measured.until_us]
+    if len(inside) < 2:
+        return None
+    elapsed_s = inside[-1].monotonic_s - inside[0].monotonic_s
+    return {
+        "cores_used": {role: (inside[-1].cpu_s[role] - inside[0].cpu_s[role]) / elapsed_s for role in ROLES},
+        "peak_memory_bytes": {role: max(s.memory_bytes[role] for s in inside) for role in ROLES},
+        "stolen_share": (inside[-1].stolen_s - inside[0].stolen_s) / elapsed_s / max(1, evidence.cores),
+        "clock_jump_s": clock_jump_s(inside),
+    }
+
+
+def _generator_share(evidence: Evidence, rate_per_s: float | None) -> float | None:
+    if evidence.generator is None or rate_per_s is None:
+        return None
+    return rate_per_s * evidence.generator.core_s_per_event / evidence.cores
+
+
+def _overload(evidence: Evidence, trend: BacklogTrend, share: float | None) -> Finding:
+    """Judge whether the load was sustained, and whether it was the query or the generator that failed."""
+    if trend.verdict is Verdict.FAIL and share is not None and share >= GENERATOR_BOUND_SHARE:
+        reason = (
+            f"generator-bound: {trend.reason}, and making the events took {share:.0%} of the {evidence.cores} cores, "
+            "so this says little about the query"
+        )
+        return Finding("sustained", Verdict.UNKNOWN, reason)
+    return Finding("sustained", trend.verdict, trend.reason)
+
+
+def _judge_drain(evidence: Evidence, in_flight: int) -> Finding:
+    if in_flight == 0:
+        return Finding("drained", Verdict.PASS, "every offered event was processed")
+    reason = (
+        f"{format_count(in_flight)} of {format_count(evidence.offered)} events were not processed within "
+        f"{format_duration(evidence.settings.drain_s)} after the load ended; latencies are those of the others"
+    )
+    return Finding("drained", Verdict.UNKNOWN, reason)
+
+
+def _judge_steady(steady: SteadyState) -> Finding:
+    small = steady.change is not None and abs(steady.change) <= MAX_UNSETTLED_CHANGE
+    verdict = Verdict.PASS if steady.settled or small else Verdict.UNKNOWN
+    return Finding("steady", verdict, steady.reason)
+
+
+def _judge_clock(evidence: Evidence, used: dict[str, Any] | None) -> Finding:
+    negative = sum(negative_events(evidence.schedule, evidence.origin_us, b) for b in evidence.batches)
+    jump_s = used["clock_jump_s"] if used else 0.0
+    if negative:
+        reason = f"{negative} events were emitted before they were created: the clock jumped"
+        return Finding("clock", Verdict.UNKNOWN, reason)
+    if jump_s > MAX_CLOCK_JUMP_S:
+        return Finding("clock", Verdict.UNKNOWN, f"the wall clock jumped by {format_duration(jump_s)}")
+    return Finding("clock", Verdict.PASS, "the clock did not jump")
+
+
+def _judge_evidence(evidence: Evidence, holes: Sequence[str], measured: Measured) -> Finding:
+    count = len(evidence.batches)
+    if evidence.reported_batches is not None and evidence.reported_batches != count:
+        holes = [*holes, f"Spark ran {evidence.reported_batches} micro-batches, but {count} were reported"]
+    if holes:
+        return Finding("evidence", Verdict.UNKNOWN, f"progress has holes: {'; '.join(holes[:3])}")
+    if evidence.offered < MIN_EVENTS or not measured.batches:
+        reason = f"starved: {evidence.offered} events were offered in all, and too few were measured; raise --rate"
+        return Finding("evidence", Verdict.UNKNOWN, reason)
+    return Finding("evidence", Verdict.PASS, "every micro-batch was reported")
+
+
+def findings(evidence: Evidence, measured: Measured, trend: BacklogTrend, used: dict[str, Any] | None) -> list[Finding]:
+    """Ask every question that decides the verdict."""
+    accounting = account(evidence.offered, evidence.batches)
+    rate = processed_rate(evidence.batches, measured.from_us, measured.until_us)
+    found = [
+        _judge_evidence(evidence, accounting.reasons, measured),
+        _overload(evidence, trend, _generator_share(evidence, rate)),
+        _judge_drain(evidence, accounting.in_flight),
+        _judge_steady(measured.steady),
+        _judge_clock(evidence, used),
+    ]
+    if evidence.is_interrupted:
+        found.append(Finding("complete", Verdict.UNKNOWN, "the run was interrupted before its time"))
+    if evidence.answer is not None:
+        reason = "; ".join(evidence.answer.reasons) or "the answer equals the reference"
+        prefix = "" if evidence.answer.verdict is Verdict.PASS else "wrong answer: "
+        found.append(Finding("answer", evidence.answer.verdict, prefix + reason))
+    return found
+
+
+def warnings(
+    evidence: Evidence,
+    measured: Measured,
+    used: dict[str, Any] | None,
+    latency: Histogram,
+    work: dict[str, Any],
+) -> list[str]:
+    """Say what a careful reader would want to know, with the option that would help."""
+    said = []
+    settings = evidence.settings
+    if not measured.steady.settled and measured.steady.change is not None:
+        said.append(f"{measured.steady.reason}; a longer --warmup would give steadier numbers")
+    durations = [b.duration_s for b in measured.batches]
+    if settings.trigger_s and durations and float(np.median(durations)) > settings.trigger_s:
+        said.append(
+            f"micro-batches take {format_duration(float(np.median(durations)))}, longer than the trigger of "
+            f"{format_duration(settings.trigger_s)}; --trigger 0s would say so openly"
+        )
+    late = sum(b.late_rows for b in evidence.batches)
+    if late:
+        said.append(f"{format_count(late)} rows were dropped as late (counted after partial aggregation)")
+    if used and used["stolen_share"] > STEAL_SHARE:
+        said.append(f"other tenants of this machine took {used['stolen_share']:.0%} of its time")
+    if used and sum(used["cores_used"].values()) > 0.95 * evidence.cores:
+        said.append(f"the processes used {sum(used['cores_used'].values()):.2g} of {evidence.cores} cores: no headroom")
+    if work["failed_tasks"]:
+        said.append(f"{work['failed_tasks']} tasks failed and were retried")
+    if work["missing_tasks"]:
+        said.append(f"{work['missing_tasks']} tasks are missing in Spark's event log: stage numbers are incomplete")
+    behind = batches_behind_p99(evidence, measured, latency)
+    if behind is not None and behind < 3:
+        many = "one micro-batch" if behind == 1 else f"{behind} micro-batches"
+        said.append(f"p99 rests on {many}; a longer --duration would make it firmer")
+    return said
+
+
+def batches_behind_p99(evidence: Evidence, measured: Measured, latency: Histogram) -> int | None:
+    """Count the micro-batches that hold an event beyond the 99th percentile."""
+    p99_s = latency.summary()["p99"]
+    if p99_s is None:
+        return None
+    return sum(
+        1
+        for b in measured.batches
+        if (b.emitted_us - evidence.origin_us - int(evidence.schedule.times_us(max(b.first, measured.first_event))))
+        >= p99_s * 1e6
+    )
+
+
+def _windows(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
+    if evidence.window is None or evidence.output_mode not in ("append", "update") or not measured.batches:
+        return None
+    start = evidence.batches.index(measured.batches[0])
+    return window_latency(
+        evidence.batches[max(0, start - 1) :],
+        window_s=evidence.window.length_s,
+        slide_s=evidence.window.slide_s,
+        schedule=evidence.schedule,
+        origin_us=evidence.origin_us,
+        mode=cast(Literal["append", "update"], evidence.output_mode),
+        delay_s=evidence.watermark_delay_s,
+    ).summary()
+
+
+def summarise(evidence: Evidence) -> dict[str, Any]:
+    """Return everything that a run says about itself; the keys are those of `run --json`."""
+    measured = measured_part(evidence)
+    latency = latency_histogram(evidence, measured)
+    times_s, backlog = backlog_series(evidence, measured)
+    rate = offered_rate(evidence.schedule, evidence.origin_us, measured.from_us, measured.until_us)
+    trend = judge_backlog(times_s, backlog, rate_per_s=rate or evidence.settings.rate_per_s)
+    used = resources(evidence, measured)
+    found = findings(evidence, measured, trend, used)
+    phases_s, idle_share = phases(measured.batches, evidence.tasks)
+    work = stages(measured.batches, evidence.tasks)
+    processed = processed_rate(evidence.batches, measured.from_us, measured.until_us)
+    accounting = account(evidence.offered, evidence.batches)
+    return {
+        "verdict": Verdict.combine(f.verdict for f in found).value,
+        "reasons": [f.reason for f in found if f.verdict is not Verdict.PASS],
+        "findings": [{"question": f.question, "verdict": f.verdict.value, "reason": f.reason} for f in found],
+        "warnings": warnings(evidence, measured, used, latency, work),
+        "offered_rate_per_s": rate,
+        "ingested_rate_per_s": ingested_rate(evidence.batches, measured.from_us, measured.until_us),
+        "processed_rate_per_s": processed,
+        "end_to_end_latency_s": latency.summary(),
+        "window_latency_s": _windows(evidence, measured),
+        "backlog_events": {
+            "mean": float(np.mean(backlog)) if backlog else None,
+            "max": max(backlog, default=None),
+            "slope_per_s": trend.slope_per_s,
+            "slope_low_per_s": trend.low_per_s,
+            "slope_high_per_s": trend.high_per_s,
+        },
+        "batches": len(measured.batches),
+        "batch_duration_s": _distribution([b.duration_s for b in measured.batches]),
+        "batch_interval_s": _distribution([(b.started_us - a.started_us) / 1e6 for a, b in pairwise(measured.batches)]),
+        "phases_s": phases_s,
+        "non_functional_share": idle_share,
+        "events": accounting.offered,
+        "events_processed": accounting.processed,
+        "events_unprocessed": accounting.in_flight,
+        "steady_state": {
+            "settled": measured.steady.settled,
+            "reason": measured.steady.reason,
+            "cut_batches": measured.steady.cut,
+            "from_s": (measured.from_us - evidence.origin_us) / 1e6,
+            "until_s": (measured.until_us - evidence.origin_us) / 1e6,
+        },
+        "state": {
+            "rows_max": max((b.state_rows for b in measured.batches), default=0),
+            "bytes_max": max((b.state_bytes for b in measured.batches), default=0),
+            "late_rows": sum(b.late_rows for b in evidence.batches),
+        },
+        "stages": work,
+        "resources": used,
+        "generator": {
+            "core_s_per_event": evidence.generator.core_s_per_event,
+            "columns": list(evidence.generator.columns),
+            "share_of_cores": _generator_share(evidence, processed),
+        }
+        if evidence.generator
+        else None,
+        "answer": _answer(evidence),
+        "cores": evidence.cores,
+        "output_mode": evidence.output_mode,
+    }
+
+
+def _answer(evidence: Evidence) -> dict[str, Any] | None:
+    if evidence.answer is None:
+        return None
+    return {
+        "verdict": evidence.answer.verdict.value,
+        "rows_expected": evidence.answer.rows_expected,
+        "rows_got": evidence.answer.rows_got,
+        "rows_missing": evidence.answer.rows_missing,
+        "rows_extra": evidence.answer.rows_extra,
+        "events": evidence.answer.stream.events,
+    }

@@ -1,0 +1,30 @@
+"""A run's micro-batches as a table, one row each, with what was computed for them."""
+
+from typing import TYPE_CHECKING
+
+from streamgauge.experiment.evidence import Evidence
+from streamgauge.measure import batch_latency
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def batches_table(evidence: Evidence) -> "pa.Table":
+    """Return batch times, events, backlog, mean latency, phases and state."""
+    import pyarrow as pa
+
+    batches, schedule, origin_us = evidence.batches, evidence.schedule, evidence.origin_us
+    latencies = [batch_latency(schedule, origin_us, b) for b in batches]
+    columns: dict[str, list[object]] = {
+        name: [getattr(b, name) for b in batches]
+        for name in (
+            "batch_id", "started_us", "emitted_us", "finished_us", "first", "last", "events", "duration_s",
+            "watermark_us", "output_rows", "state_rows", "state_bytes", "state_commit_s", "late_rows",
+        )
+    }  # fmt: skip
+    columns["backlog_events"] = [int(schedule.created(b.emitted_us - origin_us)) - b.last for b in batches]
+    columns["end_to_end_latency_mean_s"] = [h.mean_s if h.count else None for h in latencies]
+    columns["end_to_end_latency_max_s"] = [h.max_us / 1e6 if h.max_us is not None else None for h in latencies]
+    for phase in batches[0].phases_s if batches else ():
+        columns[f"{phase}_s"] = [b.phases_s[phase] for b in batches]
+    return pa.table(columns)

@@ -1,0 +1,97 @@
+"""Verifying several workloads in one Spark session."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamgauge.errors import EnvironmentNotReadyError
+from streamgauge.experiment.settings import parse_settings
+from streamgauge.experiment.verify import FiniteStream, Verification, default_stream, verify_workload
+from streamgauge.measure import Verdict
+from streamgauge.units import parse_count, parse_rate
+from streamgauge.workloads import Workload, catalogue, find_workloads
+from streamgauge.workloads.parameters import parse_parameters
+
+
+@dataclass(frozen=True)
+class Verifications:
+    """The comparisons of several workloads."""
+
+    workloads: tuple[Verification, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict over all of them."""
+        return Verdict.combine(v.verdict for v in self.workloads)
+
+
+def _chosen(names: Sequence[str]) -> list[Workload]:
+    found = [workload for name in names for workload in find_workloads(name)]
+    return list(dict.fromkeys(found)) if names else list(catalogue().values())
+
+
+def verify(
+    names: Sequence[str] = (),
+    *,
+    events: str | int | None = None,
+    rate: str | float | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    conf: Mapping[str, str] | None = None,
+    cores: int | None = None,
+    master: str | None = None,
+    seed: int = 1,
+    save: Path | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Verifications:
+    """Verify workloads by name or suite, all of them by default; `tell` gets a line per step."""
+    from streamgauge.engine.session import SessionSettings, open_session, ship_package
+
+    workloads = _chosen(names)
+    checked = {w.name: parse_parameters(w.parameters, parameters or {}, owner=w.name) for w in workloads}
+    streams = {w.name: _stream(w, events, rate, seed) for w in workloads}
+    settings = parse_settings(cores=cores, master=master, conf=conf)
+    if save is not None:
+        _make_folder(save)
+    tell("starting Spark")
+    results = []
+    with tempfile.TemporaryDirectory(prefix="streamgauge-", ignore_cleanup_errors=True) as scratch:
+        folder = Path(scratch)
+        session_settings = SessionSettings(settings.master, settings.conf, event_log=False)
+        with open_session(session_settings, scratch=folder, log=folder / "spark.log") as session:
+            ship_package(session)
+            session.spark.conf.set("spark.sql.shuffle.partitions", str(session.cores))
+            for workload in workloads:
+                tell(workload.name)
+                results.append(
+                    verify_workload(
+                        session,
+                        workload,
+                        checked[workload.name],
+                        streams[workload.name],
+                        folder=folder / "verification",
+                        save=save,
+                    )
+                )
+    return Verifications(tuple(results))
+
+
+def _stream(workload: Workload, events: str | int | None, rate: str | float | None, seed: int) -> FiniteStream:
+    usual = default_stream(workload)
+    return FiniteStream(
+        usual.events if events is None else parse_count(events, where="--events"),
+        usual.rate_per_s if rate is None else parse_rate(rate),
+        seed,
+    )
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise EnvironmentNotReadyError(
+            f"the folder cannot be made: {error.strerror}",
+            where=str(path),
+            remedy="choose another with --save",
+        ) from error

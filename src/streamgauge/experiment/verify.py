@@ -1,0 +1,247 @@
+"""Is the answer right? The streaming query over a finite stream, compared row by row with the reference."""
+
+import json
+import shutil
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from streamgauge.arrivals import Constant, Schedule
+from streamgauge.errors import InvalidExperimentError
+from streamgauge.events import Parameters
+from streamgauge.measure import Verdict
+from streamgauge.workloads import Workload
+from streamgauge.workloads.reference import connect, reference_answer
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from streamgauge.engine.session import Session
+
+# 2015-07-15T00:00:00Z: finite streams have a fixed past, so that their answers can be stored.
+BASE_TIME_US = 1_436_918_400_000_000
+CLOSING_AFTER_S = 7 * 86_400.0
+MIN_BATCHES = 5
+EXAMPLES = 3
+EXPECTED = Path(__file__).parent.parent / "workloads" / "expected.json"
+
+
+@dataclass(frozen=True)
+class FiniteStream:
+    """Which finite stream a verification runs over."""
+
+    events: int
+    rate_per_s: float
+    seed: int = 1
+
+    def schedule(self) -> Schedule:
+        """Compile exactly `events` events."""
+        return Constant(self.rate_per_s).schedule(self.events / self.rate_per_s)
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The comparison of one workload's two answers."""
+
+    name: str
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    rows_expected: int
+    rows_got: int
+    rows_missing: int
+    rows_extra: int
+    batches: int
+    sha256: str | None
+    stream: FiniteStream
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+
+@cache
+def expected_answers() -> dict[str, Any]:
+    """Return the stored answers (rows and digest) for default parameters."""
+    return dict(json.loads(EXPECTED.read_text())) if EXPECTED.is_file() else {}
+
+
+def default_stream(workload: Workload) -> FiniteStream:
+    """Return the finite stream that the stored answers belong to."""
+    return FiniteStream(workload.verify_events, workload.verify_rate_per_s)
+
+
+def verify_workload(
+    session: "Session",
+    workload: Workload,
+    parameters: Parameters,
+    stream: FiniteStream,
+    *,
+    folder: Path,
+    save: Path | None = None,
+) -> Verification:
+    """Run the stream in several micro-batches, close all windows, and compare with the reference."""
+    if workload.reference is None:
+        raise InvalidExperimentError(
+            f"{workload.name} has no reference to compare with",
+            remedy="only workloads of the catalogue can be verified; see `streamgauge list`",
+        )
+    schedule = stream.schedule()
+    shutil.rmtree(folder, ignore_errors=True)
+    batches = _run_stream(session, workload, parameters, stream, schedule, folder)
+    connection = connect()
+    got = _final_answer(connection, workload, parameters, folder, _closing_us(schedule))
+    numbers = np.arange(schedule.total)
+    table = workload.events.table(
+        parameters, seed=stream.seed, n=numbers, time_us=schedule.times_us(numbers) + BASE_TIME_US
+    )
+    expected = reference_answer(workload, parameters, table)
+    connection.register("got", got)
+    connection.register("expected", expected)
+    if save is not None:
+        _save(save / workload.name, got, expected)
+    shutil.rmtree(folder, ignore_errors=True)
+    return _compare(connection, workload, parameters, stream, batches)
+
+
+def _closing_us(schedule: Schedule) -> int:
+    return BASE_TIME_US + schedule.end_us + round(CLOSING_AFTER_S * 1e6)
+
+
+def _run_stream(
+    session: "Session",
+    workload: Workload,
+    parameters: Parameters,
+    stream: FiniteStream,
+    schedule: Schedule,
+    folder: Path,
+) -> int:
+    """Write the stream's output, one folder per micro-batch, and return how many batches held events."""
+    from streamgauge.engine.query import run_to_end
+    from streamgauge.engine.source import Gate, read_events
+
+    control = folder / "control"
+    control.mkdir(parents=True)
+    closing = workload.closing_events
+    (schedule.with_tail(closing, after_s=CLOSING_AFTER_S) if closing else schedule).save(control / "schedule.npy")
+    Gate(BASE_TIME_US).write(control)
+    df = read_events(
+        session.spark,
+        workload.events,
+        parameters,
+        seed=stream.seed,
+        control=control,
+        source_partitions=session.cores,
+        max_rows_per_batch=max(1, -(-schedule.total // (MIN_BATCHES + 1))),
+    )
+
+    def keep(batch: "DataFrame", batch_id: int) -> None:
+        batch.write.mode("overwrite").parquet(str(folder / "output" / f"batch={batch_id}"))
+
+    return run_to_end(
+        session,
+        workload.dataflow(df, parameters),
+        keep,
+        output_mode=workload.output_mode(parameters) or "append",
+        checkpoint=folder / "checkpoint",
+    )
+
+
+def _final_answer(
+    connection: "duckdb.DuckDBPyConnection",
+    workload: Workload,
+    parameters: Parameters,
+    folder: Path,
+    closing_us: int,
+) -> "pa.Table":
+    """Return what a reader of the sink knows in the end: in update mode, the last row of each key."""
+    columns = ", ".join(f.name for f in workload.output)
+    files = str(folder / "output" / "*" / "*.parquet")
+    where = "TRUE"
+    if workload.window is not None:
+        where = f"epoch_us({workload.window(parameters).column}) < {closing_us - 86_400_000_000}"
+    latest = ""
+    if workload.output_mode(parameters) == "update":
+        keys = ", ".join(workload.keys)
+        latest = f"QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY batch DESC) = 1"
+    return connection.sql(
+        f"SELECT {columns} FROM read_parquet('{files}', hive_partitioning = true) WHERE {where} {latest}"
+    ).to_arrow_table()
+
+
+def _count(connection: "duckdb.DuckDBPyConnection", query: str) -> int:
+    row = connection.execute(f"SELECT count(*) FROM ({query})").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def answer_digest(connection: "duckdb.DuckDBPyConnection", relation: str) -> str | None:
+    """Return a SHA-256 over all rows of an answer, whatever their order."""
+    rows = f"SELECT {relation}::VARCHAR AS text FROM {relation}"
+    row = connection.execute(f"SELECT sha256(string_agg(text, chr(10) ORDER BY text)) FROM ({rows})").fetchone()
+    return str(row[0]) if row and row[0] is not None else None
+
+
+def _compare(
+    connection: "duckdb.DuckDBPyConnection",
+    workload: Workload,
+    parameters: Parameters,
+    stream: FiniteStream,
+    batches: int,
+) -> Verification:
+    names = ", ".join(f.name for f in workload.output)
+    missing = f"SELECT {names} FROM expected EXCEPT ALL SELECT {names} FROM got"
+    extra = f"SELECT {names} FROM got EXCEPT ALL SELECT {names} FROM expected"
+    rows_expected, rows_got = _count(connection, "FROM expected"), _count(connection, "FROM got")
+    rows_missing, rows_extra = _count(connection, missing), _count(connection, extra)
+    digest = answer_digest(connection, "got")
+    verdict, reasons = _judge(rows_expected, rows_missing, rows_extra, batches)
+    if verdict is Verdict.PASS and _has_stored_answer(workload, parameters, stream):
+        stored = expected_answers()[workload.name]
+        if (stored["rows"], stored["sha256"]) != (rows_got, digest):
+            verdict, reasons = Verdict.FAIL, ["stream and reference agree, but not with the stored answer"]
+    examples = {
+        kind: [str(row) for row in connection.execute(f"{query} ORDER BY ALL LIMIT {EXAMPLES}").fetchall()]
+        for kind, query, rows in (("missing", missing, rows_missing), ("extra", extra, rows_extra))
+        if rows
+    }
+    return Verification(
+        name=workload.name,
+        verdict=verdict,
+        reasons=tuple(reasons),
+        rows_expected=rows_expected,
+        rows_got=rows_got,
+        rows_missing=rows_missing,
+        rows_extra=rows_extra,
+        batches=batches,
+        sha256=digest,
+        stream=stream,
+        examples=examples,
+    )
+
+
+def _has_stored_answer(workload: Workload, parameters: Parameters, stream: FiniteStream) -> bool:
+    return (
+        workload.name in expected_answers()
+        and parameters == workload.parameters()
+        and stream == default_stream(workload)
+    )
+
+
+def _judge(rows_expected: int, rows_missing: int, rows_extra: int, batches: int) -> tuple[Verdict, list[str]]:
+    if rows_missing or rows_extra:
+        return Verdict.FAIL, [f"{rows_missing} rows missing and {rows_extra} extra of {rows_expected} expected"]
+    if rows_expected == 0:
+        return Verdict.UNKNOWN, ["the reference expects no rows at all, so nothing was compared; use more --events"]
+    if batches < MIN_BATCHES:
+        return Verdict.UNKNOWN, [f"only {batches} micro-batches ran; use more --events"]
+    return Verdict.PASS, []
+
+
+def _save(folder: Path, got: "pa.Table", expected: "pa.Table") -> None:
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(got, folder / "stream.parquet")
+    pq.write_table(expected, folder / "reference.parquet")

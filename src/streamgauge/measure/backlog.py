@@ -1,0 +1,76 @@
+"""Does the backlog grow? A robust slope, its interval, and a verdict."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from streamgauge.measure.trend import Floats, Slope, slope_interval
+from streamgauge.measure.verdict import Verdict
+from streamgauge.units import format_count
+
+MIN_POINTS = 10
+MAX_GAP_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class BacklogTrend:
+    """Slope of the backlog in events per second, with a 95 % interval; None where nothing can be said."""
+
+    slope_per_s: float | None
+    low_per_s: float | None
+    high_per_s: float | None
+    verdict: Verdict
+    reason: str
+
+
+def _missing_evidence(t: Floats, y: Floats) -> str | None:
+    """Say why no slope can be judged, if so."""
+    if len(t) < MIN_POINTS:
+        return f"backlog was seen {len(t)} times, and a trend needs {MIN_POINTS}"
+    if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
+        return "backlog holds values that are not finite"
+    steps, span_s = np.diff(t), float(t[-1] - t[0])
+    if np.any(steps < 0) or span_s <= 0:
+        return "times of the backlog do not increase"
+    if steps.max() > MAX_GAP_SHARE * span_s:
+        return f"backlog was not seen for {steps.max():.3g} s of {span_s:.3g} s"
+    return None
+
+
+def _decide(slope: Slope, rate_per_s: float, tolerance: float) -> tuple[Verdict, str]:
+    if slope.low > tolerance * rate_per_s:
+        share = f"{100 * slope.value / rate_per_s:.2g} % of the offered rate"
+        return Verdict.FAIL, f"backlog grows by {format_count(slope.value)} events/s ({share})"
+    limit = f"the limit of {format_count(2 * tolerance * rate_per_s)} events/s"
+    interval = f"between {format_count(slope.low)} and {format_count(slope.high)} events/s"
+    if slope.high < 2 * tolerance * rate_per_s:
+        return Verdict.PASS, f"backlog changes by {interval}, below {limit}"
+    return Verdict.UNKNOWN, f"backlog changes by {interval}, too uncertain for {limit}"
+
+
+def judge_backlog(
+    times_s: Sequence[float] | Floats,
+    backlog: Sequence[float] | Floats,
+    *,
+    rate_per_s: float,
+    tolerance: float = 0.005,
+    rng: np.random.Generator | None = None,
+) -> BacklogTrend:
+    """Judge whether the backlog has stopped growing, at an offered rate of `rate_per_s`.
+
+    Fail when the slope's interval lies above `tolerance` times the rate, pass when it lies below twice that,
+    else unknown. Fewer than ten points, or none for over a quarter of the time, are unknown as well: silence
+    is not success. A step or a stall is no growth, but it widens the interval.
+    """
+    t, y = np.asarray(times_s, dtype=float), np.asarray(backlog, dtype=float)
+    if t.shape != y.shape or t.ndim != 1:
+        raise ValueError("every time needs one backlog")
+    if not rate_per_s > 0:
+        raise ValueError(f"the offered rate must be above 0, not {rate_per_s}")
+    missing = _missing_evidence(t, y)
+    if missing:
+        return BacklogTrend(None, None, None, Verdict.UNKNOWN, missing)
+    slope = slope_interval(t, y, rng=rng)
+    verdict, reason = _decide(slope, rate_per_s, tolerance)
+    return BacklogTrend(slope.value, slope.low, slope.high, verdict, reason)

@@ -1,0 +1,35 @@
+"""Generation on the terminal."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.text import Text
+
+from streamgauge.experiment.generate import Generation
+from streamgauge.report.console import console, key_values
+
+
+@contextmanager
+def generation_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Tell how many events are written, on standard error, with every slice."""
+    done = 0
+
+    def tell(written: int, total: int) -> None:
+        nonlocal done
+        done += written
+        if not quiet:
+            sys.stderr.write(f"generate: {done:,} of {total:,} events\n")
+            sys.stderr.flush()
+
+    yield tell
+
+
+def print_generation(result: Generation, out: Console | None = None) -> None:
+    """Print what was written."""
+    out = out or console()
+    more = f" and {len(result.files) - 1} more" if len(result.files) > 1 else ""
+    rows = [("events", f"{result.events:,} of {result.stream}"), ("files", f"{result.files[0]}{more}")]
+    out.print(key_values([*rows, ("sha256", result.sha256)]))
+    out.print(Text("the digest is over the events as JSON lines, whatever format and number of files"))

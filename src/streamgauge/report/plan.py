@@ -1,0 +1,46 @@
+"""A plan on the terminal."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from streamgauge.report.console import console, key_values
+from streamgauge.units import format_count, format_duration, format_rate
+
+
+def _partitions(value: int | None) -> str:
+    return "one per core" if value is None else str(value)
+
+
+def _time(settings: Mapping[str, Any]) -> str:
+    warmup, measured, drain = (format_duration(settings[name]) for name in ("warmup_s", "duration_s", "drain_s"))
+    return f"{warmup} warm-up, {measured} measured, at most {drain} drain"
+
+
+def _spark(plan: Mapping[str, Any]) -> str:
+    trigger_s = plan["settings"]["trigger_s"]
+    trigger = format_duration(trigger_s) if trigger_s else "as fast as possible"
+    return f"{plan['settings']['master']}, trigger {trigger}, output mode {plan['output_mode'] or 'found by trial'}"
+
+
+def print_plan(plan: Mapping[str, Any], out: Console | None = None) -> None:
+    """Print what would run."""
+    out = out or console()
+    settings, limit = plan["settings"], plan["max_rows_per_batch"]
+    source, shuffle = _partitions(plan["source_partitions"]), _partitions(plan["shuffle_partitions"])
+    expected, longest = (format_duration(plan[name]) for name in ("expected_duration_s", "longest_duration_s"))
+    rows = [
+        ("load", f"{settings['arrivals']} arrivals, {format_rate(settings['rate_per_s'])}"),
+        ("time", _time(settings)),
+        ("events", f"{plan['events']:,} in all, {plan['events_measured']:,} measured"),
+        ("parameters", ", ".join(f"{k}={v}" for k, v in plan["parameters"].items()) or "none"),
+        ("Spark", _spark(plan)),
+        ("partitions", f"source {source}, shuffle {shuffle}"),
+        ("admission", f"{format_count(limit)} events per micro-batch" if limit else "5M events per core at most"),
+        ("takes", f"about {expected}, {longest} when overloaded"),
+        ("stored in", plan["runs"]),
+    ]
+    out.print(Text(f"{plan['workload']}: {plan['question']}", style="bold"))
+    out.print(key_values(rows))

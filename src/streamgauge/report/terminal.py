@@ -1,0 +1,177 @@
+"""The summary of a run on one screen, verdict first."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from streamgauge.report.console import COLOURS, console, key_values
+from streamgauge.store import RunListing, StoredRun
+from streamgauge.units import format_bytes, format_count, format_duration, format_rate
+
+PHASE_ORDER = (
+    "tasks",
+    "execution",
+    "scheduling",
+    "query_planning",
+    "offset_log",
+    "commit_log",
+    "source_offsets",
+    "source_plan",
+    "other",
+)
+
+
+def _known(value: float | None, form: Any) -> str:
+    return "unknown" if value is None else form(value)
+
+
+def _rates(s: Mapping[str, Any]) -> str:
+    return (
+        f"offered {_known(s['offered_rate_per_s'], format_rate)}, "
+        f"ingested {_known(s['ingested_rate_per_s'], format_rate)}, "
+        f"processed {_known(s['processed_rate_per_s'], format_rate)}"
+    )
+
+
+def _backlog(s: Mapping[str, Any]) -> str:
+    backlog = s["backlog_events"]
+    return (
+        f"mean {_known(backlog['mean'], format_count)}, max {_known(backlog['max'], format_count)}, "
+        f"slope {_known(backlog['slope_per_s'], format_count)} events/s"
+    )
+
+
+def _batches(s: Mapping[str, Any]) -> str:
+    d = s["batch_duration_s"]
+    return (
+        f"{s['batches']} measured, duration mean {_known(d['mean'], format_duration)}, "
+        f"p95 {_known(d['p95'], format_duration)}, max {_known(d['max'], format_duration)}"
+    )
+
+
+def _answer(s: Mapping[str, Any]) -> str:
+    answer = s.get("answer")
+    if answer is None:
+        return "not checked"
+    if answer["verdict"] == "pass":
+        return (
+            f"right: {format_count(answer['rows_expected'])} rows equal to the reference "
+            f"on a stream of {format_count(answer['events'])} events"
+        )
+    return f"{answer['verdict']}: {answer['rows_missing']} rows missing, {answer['rows_extra']} extra"
+
+
+def _generator(s: Mapping[str, Any]) -> str:
+    cost = s["generator"]
+    share = _known(cost["share_of_cores"], lambda value: f"{value:.1%}")
+    return f"{cost['core_s_per_event'] * 1e9:.0f} ns of a core per event, {share} of the cores"
+
+
+def _processes(s: Mapping[str, Any]) -> str:
+    used = s["resources"]
+    return ", ".join(
+        f"{role.replace('_', ' ')} {cores:.2f} cores and {format_bytes(used['peak_memory_bytes'][role])}"
+        for role, cores in used["cores_used"].items()
+    )
+
+
+def _state(s: Mapping[str, Any]) -> str:
+    return f"up to {format_count(s['state']['rows_max'])} rows, {format_bytes(s['state']['bytes_max'])}"
+
+
+def _latency_table(s: Mapping[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table.add_column("latency", min_width=12)
+    names = ("mean", "p50", "p90", "p95", "p99", "max")
+    for name in names:
+        table.add_column(name, justify="right")
+    rows = [("end to end", s["end_to_end_latency_s"])]
+    if s.get("window_latency_s"):
+        rows.append((f"window end ({s['window_latency_s']['count']} windows)", s["window_latency_s"]))
+    for label, values in rows:
+        table.add_row(label, *("-" if values[n] is None else format_duration(values[n]) for n in names))
+    return table
+
+
+def _phase_table(s: Mapping[str, Any]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table.add_column("phase of a batch", min_width=12)
+    table.add_column("mean", justify="right")
+    table.add_column("share", justify="right")
+    whole = sum(s["phases_s"].values()) or 1.0
+    for name in PHASE_ORDER:
+        if name in s["phases_s"]:
+            seconds = s["phases_s"][name]
+            table.add_row(name.replace("_", " "), format_duration(seconds), f"{seconds / whole:.0%}")
+    return table
+
+
+def _steady(s: Mapping[str, Any]) -> str:
+    steady = s["steady_state"]
+    cut = steady["cut_batches"]
+    dropped = f"; the first {cut} batches after the warm-up were cut" if cut else ""
+    return f"{steady['from_s']:.1f} s to {steady['until_s']:.1f} s of the load{dropped}"
+
+
+def print_summary(stored: StoredRun, out: Console | None = None) -> None:
+    """Print verdict, numbers, warnings and where the run is."""
+    from streamgauge.experiment.stored import summary_of
+
+    out = out or console()
+    s = summary_of(stored)
+    verdict = s["verdict"]
+    status = "" if stored.status == "finished" else f" ({stored.status})"
+    out.print()
+    out.print(Text.assemble((verdict.upper(), f"bold {COLOURS[verdict]}"), f"  {s['workload']}{status}"))
+    for reason in s["reasons"]:
+        out.print(Text(f"  - {reason}"))
+    if "batches" in s:
+        _print_numbers(s, out)
+    for warning in s.get("warnings", ()):
+        out.print(Text.assemble(("note: ", "yellow"), warning))
+    out.print(key_values([("stored in", str(stored.path))]))
+
+
+def _print_numbers(s: Mapping[str, Any], out: Console) -> None:
+    unprocessed = f", {s['events_unprocessed']:,} not processed" if s["events_unprocessed"] else ""
+    rows = [
+        ("throughput", _rates(s)),
+        ("events", f"{s['events']:,} offered, {s['events_processed']:,} processed{unprocessed}"),
+        ("backlog", _backlog(s)),
+        ("batches", _batches(s)),
+        ("measured", _steady(s)),
+    ]
+    if s["state"]["rows_max"]:
+        rows.append(("state", _state(s)))
+    if s["resources"]:
+        rows.append(("processes", _processes(s)))
+    if s["generator"]:
+        rows.append(("generator", _generator(s)))
+    rows.append(("answer", _answer(s)))
+    out.print(key_values(rows))
+    out.print()
+    out.print(_latency_table(s))
+    out.print()
+    if s["phases_s"]:
+        out.print(_phase_table(s))
+        if s["non_functional_share"] is not None:
+            out.print(Text(f"non-functional work (no task running): {s['non_functional_share']:.0%} of the time"))
+        out.print()
+
+
+def print_runs(listings: Sequence[RunListing], root: Path, out: Console | None = None) -> None:
+    """Print a table of stored runs."""
+    out = out or console()
+    if not listings:
+        out.print(Text(f"no runs in {root}; `streamgauge run ysb` makes one"))
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    for name in ("run", "workload", "status", "verdict"):
+        table.add_column(name, overflow="fold")
+    for r in listings:
+        table.add_row(r.run_id, r.workload or "-", r.status, r.verdict or (r.reason or "-"))
+    out.print(table)

@@ -1,0 +1,18 @@
+"""Run directories: written as a run happens, readable after a kill at any byte, without Java."""
+
+from streamgauge.store.layout import SCHEMA_VERSION, default_root
+from streamgauge.store.reader import RunListing, StoredRun, list_runs, open_run
+from streamgauge.store.removal import remove_run, sweep_scratch
+from streamgauge.store.writer import RunWriter
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "RunListing",
+    "RunWriter",
+    "StoredRun",
+    "default_root",
+    "list_runs",
+    "open_run",
+    "remove_run",
+    "sweep_scratch",
+]

@@ -1,0 +1,58 @@
+"""What a run directory holds, and where run directories are."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from streamgauge.errors import EnvironmentNotReadyError
+
+SCHEMA_VERSION = 1
+
+RUN_FILE = "run.json"
+EVENTS_FILE = "events.jsonl"
+SCHEDULE_FILE = "schedule.npy"
+LOG_FILE = "spark.log"
+WORK_FOLDER = "work"
+
+STATUSES = ("running", "finished", "interrupted", "failed")
+
+
+def default_root(environ: Mapping[str, str]) -> Path:
+    """Return where runs are kept unless the user says otherwise.
+
+    >>> str(default_root({"STREAMGAUGE_RUNS": "/data/runs"})), str(default_root({}))
+    ('/data/runs', 'runs')
+    """
+    return Path(environ.get("STREAMGAUGE_RUNS") or "runs")
+
+
+def table_file(name: str) -> str:
+    """Return the file of a table; a name that could lead to another folder is refused.
+
+    >>> table_file("batches")
+    'batches.parquet'
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise ValueError(f"{name!r} is not the name of a table")
+    return f"{name}.parquet"
+
+
+def looks_like_run(folder: Path) -> bool:
+    """Tell whether a folder holds a run, perhaps a damaged one."""
+    return any((folder / name).is_file() for name in (RUN_FILE, EVENTS_FILE))
+
+
+@contextmanager
+def disk_access(intent: str, path: Path) -> Iterator[None]:
+    """Turn a refusal of the operating system into a message for users: `intent` failed at `path`."""
+    try:
+        yield
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        raise EnvironmentNotReadyError(
+            f"cannot {intent}: {reason}",
+            where=str(path),
+            remedy="choose another place with --runs or STREAMGAUGE_RUNS, or free space there",
+        ) from error

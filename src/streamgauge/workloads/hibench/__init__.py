@@ -1,0 +1,1 @@
+"""HiBench's four streaming micro-benchmarks."""

@@ -1,0 +1,32 @@
+"""HiBench identity: read and write, nothing else; the cost of the pipeline itself."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamgauge.events.hibench import EVENTS, HibenchEvents
+from streamgauge.workloads.hibench.records import RECORD
+from streamgauge.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def dataflow(df: "DataFrame", _: HibenchEvents) -> "DataFrame":
+    """Pass every record on."""
+    return df.select("created", "line")
+
+
+WORKLOAD = Workload(
+    name="hibench-identity",
+    suite="hibench",
+    question="What does the pipeline cost when nothing is computed?",
+    events=EVENTS,
+    parameters=HibenchEvents,
+    dataflow=dataflow,
+    output=RECORD,
+    output_mode=lambda _: "append",
+    operators="project",
+    state="none",
+    reference=Path(__file__).with_name("identity.sql"),
+    differences="HiBench reports a latency per record when it is handled, before the commit; here the commit counts.",
+)

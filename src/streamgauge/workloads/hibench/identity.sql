@@ -1,0 +1,2 @@
+-- Every record, unchanged.
+SELECT created, line FROM events

@@ -1,0 +1,40 @@
+"""HiBench repartition: every record crosses a round-robin shuffle."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field as Parameter
+
+from streamgauge.events.hibench import EVENTS, HibenchEvents
+from streamgauge.workloads.hibench.records import RECORD
+from streamgauge.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class RepartitionParameters(HibenchEvents):
+    """Parameters of the events and of the shuffle."""
+
+    partitions: int = Parameter(8, ge=1, le=10_000, description="partitions after the shuffle; no effect on the answer")
+
+
+def dataflow(df: "DataFrame", p: RepartitionParameters) -> "DataFrame":
+    """Spread the records evenly over the partitions."""
+    return df.select("created", "line").repartition(p.partitions)
+
+
+WORKLOAD = Workload(
+    name="hibench-repartition",
+    suite="hibench",
+    question="What does a shuffle of every record cost?",
+    events=EVENTS,
+    parameters=RepartitionParameters,
+    dataflow=dataflow,
+    output=RECORD,
+    output_mode=lambda _: "append",
+    operators="round-robin shuffle",
+    state="none",
+    reference=Path(__file__).with_name("repartition.sql"),
+    differences="HiBench uses executors x cores partitions, 8 in its default configuration.",
+)

@@ -1,0 +1,37 @@
+"""HiBench wordcount: a running count per address in keyed state."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamgauge.events import Field
+from streamgauge.events.hibench import EVENTS, HibenchEvents
+from streamgauge.workloads.hibench.records import address
+from streamgauge.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def dataflow(df: "DataFrame", _: HibenchEvents) -> "DataFrame":
+    """Count the records of each address since the start."""
+    return df.groupBy(address(df["line"]).alias("ip")).count().withColumnRenamed("count", "records")
+
+
+WORKLOAD = Workload(
+    name="hibench-wordcount",
+    suite="hibench",
+    question="How often has each address been seen so far?",
+    events=EVENTS,
+    parameters=HibenchEvents,
+    dataflow=dataflow,
+    output=(
+        Field("ip", "string", "the address"),
+        Field("records", "bigint", "records of the address since the start"),
+    ),
+    output_mode=lambda _: "update",
+    operators="shuffle by key, running count in keyed state",
+    state="one row per address, never dropped: it grows to `keys` rows",
+    reference=Path(__file__).with_name("wordcount.sql"),
+    keys=("ip",),
+    differences="HiBench emits one count per record; a micro-batch emits one count per address and batch.",
+)

@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamgauge.arrivals import Schedule
+
+
+@st.composite
+def schedules(draw):
+    segments = draw(st.integers(1, 5))
+    spans = draw(st.lists(st.integers(1, 10**7), min_size=segments, max_size=segments))
+    events = draw(st.lists(st.integers(0, 300), min_size=segments, max_size=segments))
+    if not sum(events):
+        events[0] = 1
+    return Schedule(np.cumsum([0, *spans]), np.cumsum([0, *events]))
+
+
+@st.composite
+def schedules_with_ranges(draw):
+    schedule = draw(schedules())
+    first = draw(st.integers(0, schedule.total))
+    return schedule, first, draw(st.integers(first, schedule.total))
+
+
+def all_times(schedule):
+    return schedule.times_us(np.arange(schedule.total))
+
+
+@given(schedules())
+def test_intended_times_never_decrease_and_stay_inside_the_load(schedule):
+    times = all_times(schedule)
+    assert np.all(np.diff(times) >= 0)
+    assert times[0] >= schedule.time_us[0]
+    assert times[-1] < schedule.end_us
+
+
+@given(schedules(), st.lists(st.integers(-10, 6 * 10**7), max_size=20))
+def test_created_counts_exactly_the_events_up_to_a_time(schedule, extra):
+    times = all_times(schedule)
+    probes = np.unique(np.concatenate([times - 1, times, times + 1, schedule.time_us, extra]).astype(np.int64))
+    assert np.array_equal(schedule.created(probes), np.searchsorted(times, probes, side="right"))
+
+
+@given(schedules())
+def test_an_event_is_created_at_its_own_time_and_not_before(schedule):
+    numbers = np.arange(schedule.total)
+    times = all_times(schedule)
+    assert np.all(schedule.created(times) > numbers)
+    assert np.all(schedule.created(times - 1) <= numbers)
+
+
+@given(schedules_with_ranges())
+def test_the_sum_of_times_is_exact_up_to_rounding(drawn):
+    schedule, first, last = drawn
+    truth = int(schedule.times_us(np.arange(first, last)).sum())
+    assert schedule.sum_times_us(first, last) == pytest.approx(truth, abs=last - first + 1)
+
+
+@given(schedules_with_ranges(), st.integers(1, 500))
+def test_chunks_cover_the_range_once_and_reproduce_every_time(drawn, max_events):
+    schedule, first, last = drawn
+    chunks = schedule.chunks(first, last, max_events)
+    numbers, times = [], []
+    for k in range(len(chunks.first)):
+        n = np.arange(chunks.first[k], chunks.last[k] + 1)
+        assert 1 <= len(n) <= max_events
+        numbers.extend(n)
+        times.extend(chunks.origin_us[k] + (n - chunks.base[k]) * chunks.span_us[k] // chunks.events[k])
+    assert numbers == list(range(first, last))
+    assert times == list(schedule.times_us(np.arange(first, last)))
+
+
+@given(schedules_with_ranges())
+def test_all_columns_of_chunks_have_the_same_length(drawn):
+    schedule, first, last = drawn
+    chunks = schedule.chunks(first, last, 50)
+    columns = (chunks.first, chunks.last, chunks.base, chunks.events, chunks.origin_us, chunks.span_us)
+    assert len({len(column) for column in columns}) == 1
+
+
+def test_an_empty_range_has_no_chunks():
+    schedule = Schedule(np.array([0, 100]), np.array([0, 10]))
+    assert len(schedule.chunks(4, 4, 10).last) == 0
+
+
+@given(schedules(), st.integers(0, 50), st.sampled_from([0.000_001, 0.5, 3.0]))
+def test_a_tail_keeps_the_load_and_adds_events_after_it(schedule, events, after_s):
+    longer = schedule.with_tail(events, after_s=after_s)
+    assert longer.total == schedule.total + events
+    assert np.array_equal(longer.times_us(np.arange(schedule.total)), all_times(schedule))
+    tail = longer.times_us(np.arange(schedule.total, longer.total))
+    assert np.all(tail == schedule.end_us + round(after_s * 1e6))
+
+
+@given(schedules())
+def test_a_saved_schedule_is_read_back_equal(tmp_path_factory, schedule):
+    path = tmp_path_factory.mktemp("schedule") / "schedule.npy"
+    schedule.save(path)
+    assert Schedule.load(path) == schedule
+
+
+@pytest.mark.parametrize(
+    ("time_us", "count"),
+    [([0], [0]), ([0, 1], [1, 2]), ([0, 0], [0, 1]), ([0, 5, 9], [0, 4, 3]), ([0, 2**40], [0, 2**30])],
+)
+def test_impossible_knots_are_refused(time_us, count):
+    with pytest.raises(ValueError):
+        Schedule(np.array(time_us), np.array(count))
+
+
+@pytest.mark.parametrize("number", [-1, 10])
+def test_event_numbers_outside_the_schedule_are_refused(number):
+    with pytest.raises(ValueError, match=r"0\.\.9"):
+        Schedule(np.array([0, 100]), np.array([0, 10])).times_us(number)

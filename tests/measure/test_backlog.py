@@ -1,0 +1,117 @@
+import numpy as np
+import pytest
+
+from streamgauge.measure import Verdict, judge_backlog
+
+from .test_trend import autoregression
+
+RATE_PER_S = 10_000.0
+TIMES_S = np.arange(120) * 0.5
+
+
+def verdicts(slope_share, *, series, phi, noise_share, seed):
+    """Judge many series whose noise is `noise_share` of a second's events."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(series):
+        noise = noise_share * RATE_PER_S * autoregression(rng, len(TIMES_S), phi)
+        backlog = 5_000 + slope_share * RATE_PER_S * TIMES_S + noise
+        found.append(judge_backlog(TIMES_S, backlog, rate_per_s=RATE_PER_S, rng=rng).verdict)
+    return {verdict: found.count(verdict) / series for verdict in Verdict}
+
+
+def test_flat_noise_passes_and_almost_never_fails():
+    shares = verdicts(0.0, series=250, phi=0.3, noise_share=0.1, seed=1)
+    assert shares[Verdict.PASS] >= 0.99
+    assert shares[Verdict.FAIL] == 0
+
+
+def test_growth_of_one_percent_fails_and_almost_never_passes():
+    shares = verdicts(0.01, series=250, phi=0.3, noise_share=0.1, seed=2)
+    assert shares[Verdict.FAIL] >= 0.9
+    assert shares[Verdict.PASS] <= 0.04
+
+
+def test_noise_too_strong_to_decide_is_unknown_rather_than_wrong():
+    flat = verdicts(0.0, series=250, phi=0.8, noise_share=0.5, seed=3)
+    growing = verdicts(0.01, series=250, phi=0.8, noise_share=0.5, seed=4)
+    assert flat[Verdict.FAIL] <= 0.04
+    assert growing[Verdict.PASS] <= 0.04
+    assert flat[Verdict.UNKNOWN] > 0.1
+
+
+@pytest.mark.parametrize("every_s", [0.1, 0.37, 1.0])
+@pytest.mark.parametrize("period_s", [1.0, 2.0, 3.3])
+def test_a_sawtooth_of_batch_size_passes(every_s, period_s):
+    times_s = np.arange(0, 60, every_s)
+    sawtooth = RATE_PER_S * (times_s % period_s)
+    assert judge_backlog(times_s, sawtooth, rate_per_s=RATE_PER_S).verdict is not Verdict.FAIL
+    assert judge_backlog(times_s, 0.1 * sawtooth, rate_per_s=RATE_PER_S).verdict is Verdict.PASS
+
+
+def test_a_stall_of_a_second_that_is_made_up_for_passes():
+    backlog = np.full(120, 1_000.0)
+    backlog[60:64] += RATE_PER_S * np.array([0.5, 1.0, 0.7, 0.3])
+    assert judge_backlog(TIMES_S, backlog, rate_per_s=RATE_PER_S).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("start", [10, 60, 110])
+def test_a_stall_of_five_seconds_does_not_fail_and_does_not_move_the_slope(start):
+    backlog = np.full(120, 1_000.0)
+    backlog[start : start + 6] += 5 * RATE_PER_S
+    trend = judge_backlog(TIMES_S, backlog, rate_per_s=RATE_PER_S)
+    assert trend.verdict is not Verdict.FAIL
+    assert trend.slope_per_s == 0
+
+
+def test_a_shrinking_backlog_passes():
+    assert judge_backlog(TIMES_S, 1e6 - 500 * TIMES_S, rate_per_s=RATE_PER_S).verdict is Verdict.PASS
+
+
+def test_the_reason_of_a_failure_names_growth_and_share():
+    trend = judge_backlog(TIMES_S, 610 * TIMES_S, rate_per_s=RATE_PER_S)
+    assert trend.verdict is Verdict.FAIL
+    assert trend.reason == "backlog grows by 610 events/s (6.1 % of the offered rate)"
+    assert trend.slope_per_s == pytest.approx(610)
+
+
+def test_the_reason_of_a_pass_names_interval_and_limit():
+    trend = judge_backlog(TIMES_S, 20 * TIMES_S, rate_per_s=RATE_PER_S)
+    expected = "backlog changes by between 20 and 20 events/s, below the limit of 100 events/s"
+    assert (trend.verdict, trend.reason) == (Verdict.PASS, expected)
+
+
+def test_an_undecided_slope_says_that_it_is_too_uncertain():
+    noise = np.random.default_rng(5).standard_normal(12) * RATE_PER_S
+    trend = judge_backlog(np.arange(12), noise, rate_per_s=RATE_PER_S)
+    assert trend.verdict is Verdict.UNKNOWN
+    assert trend.reason.endswith("too uncertain for the limit of 100 events/s")
+
+
+@pytest.mark.parametrize(
+    ("times_s", "backlog", "reason"),
+    [
+        ([], [], "backlog was seen 0 times, and a trend needs 10"),
+        (range(9), [0] * 9, "backlog was seen 9 times, and a trend needs 10"),
+        (range(10), [0] * 9 + [float("nan")], "backlog holds values that are not finite"),
+        ([*range(9), float("inf")], [0] * 10, "backlog holds values that are not finite"),
+        ([0] * 10, [0] * 10, "times of the backlog do not increase"),
+        ([*range(9), 7.5], [0] * 10, "times of the backlog do not increase"),
+        ([*range(9), 12], [0] * 10, "backlog was not seen for 4 s of 12 s"),
+    ],
+)
+def test_missing_evidence_is_unknown_and_shows_no_slope(times_s, backlog, reason):
+    trend = judge_backlog(list(times_s), backlog, rate_per_s=RATE_PER_S)
+    assert (trend.verdict, trend.reason) == (Verdict.UNKNOWN, reason)
+    assert (trend.slope_per_s, trend.low_per_s, trend.high_per_s) == (None, None, None)
+
+
+@pytest.mark.parametrize("rate_per_s", [0.0, -5.0, float("nan")])
+def test_a_rate_that_is_not_positive_is_refused(rate_per_s):
+    with pytest.raises(ValueError, match="offered rate"):
+        judge_backlog([0.0], [0.0], rate_per_s=rate_per_s)
+
+
+def test_times_and_backlogs_must_pair_up():
+    with pytest.raises(ValueError, match="one backlog"):
+        judge_backlog([0.0, 1.0], [0.0], rate_per_s=1.0)

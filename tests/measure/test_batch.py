@@ -1,0 +1,114 @@
+import pytest
+
+from streamgauge.measure import PHASES, batch_from_progress, batches_from_progress
+
+START_US = 1_767_323_045_678_000  # 2026-01-02T03:04:05.678Z
+
+
+def progress(**changes):
+    """Return a progress document as Spark writes it."""
+    document = {
+        "id": "5a9c7f2e-0000-0000-0000-000000000000",
+        "timestamp": "2026-01-02T03:04:05.678Z",
+        "batchId": 7,
+        "batchDuration": 260,
+        "numInputRows": 3,
+        "durationMs": {
+            "addBatch": 150,
+            "commitOffsets": 20,
+            "getBatch": 1,
+            "latestOffset": 4,
+            "queryPlanning": 30,
+            "triggerExecution": 260,
+            "walCommit": 25,
+        },
+        "eventTime": {"watermark": "2026-01-02T03:03:55.000Z"},
+        "stateOperators": [
+            {
+                "numRowsTotal": 40,
+                "memoryUsedBytes": 1_000,
+                "commitTimeMs": 12,
+                "numRowsDroppedByWatermark": 2,
+            },
+            {"numRowsTotal": 2, "memoryUsedBytes": 24, "commitTimeMs": 3, "numRowsDroppedByWatermark": 0},
+        ],
+        "sources": [{"startOffset": {"n": 700}, "endOffset": {"n": 900}, "latestOffset": {"n": 950}}],
+        "sink": {"description": "noop", "numOutputRows": 11},
+    }
+    return document | changes
+
+
+def test_times_run_from_the_trigger_and_emission_precedes_the_commit_log():
+    batch = batch_from_progress(progress())
+    assert batch.started_us == START_US
+    assert batch.emitted_us == START_US + 240_000
+    assert batch.finished_us == START_US + 260_000
+    assert batch.duration_s == pytest.approx(0.26)
+
+
+def test_event_numbers_come_from_the_offsets_and_not_from_the_rows():
+    batch = batch_from_progress(progress())
+    assert (batch.batch_id, batch.first, batch.last, batch.latest, batch.events) == (7, 700, 900, 950, 200)
+
+
+def test_phases_add_up_to_the_trigger():
+    batch = batch_from_progress(progress())
+    assert batch.phases_s["execution"] == 0.15
+    assert batch.phases_s["other"] == pytest.approx(0.03)
+    assert sum(batch.phases_s.values()) == pytest.approx(batch.duration_s)
+    assert set(batch.phases_s) == {*PHASES.values(), "other"}
+
+
+def test_phases_that_overlap_do_not_make_the_rest_negative():
+    duration_ms = {"addBatch": 300, "triggerExecution": 260}
+    assert batch_from_progress(progress(durationMs=duration_ms)).phases_s["other"] == 0.0
+
+
+def test_state_is_summed_over_the_operators():
+    batch = batch_from_progress(progress())
+    assert (batch.state_rows, batch.state_bytes, batch.late_rows) == (42, 1_024, 2)
+    assert batch.state_commit_s == pytest.approx(0.015)
+
+
+def test_the_watermark_is_an_instant():
+    assert batch_from_progress(progress()).watermark_us == START_US - 10_678_000
+
+
+def test_a_query_without_event_time_and_state_has_no_watermark():
+    batch = batch_from_progress(progress(eventTime={}, stateOperators=[]))
+    assert (batch.watermark_us, batch.state_rows, batch.late_rows) == (None, 0, 0)
+
+
+def test_the_first_batch_starts_at_event_zero():
+    source = {"startOffset": None, "endOffset": {"n": 5}, "latestOffset": None}
+    batch = batch_from_progress(progress(sources=[source]))
+    assert (batch.first, batch.last, batch.latest) == (0, 5, None)
+
+
+@pytest.mark.parametrize("sink", [{}, {"numOutputRows": -1}])
+def test_an_unknown_number_of_output_rows_is_missing_and_not_zero(sink):
+    assert batch_from_progress(progress(sink=sink)).output_rows is None
+
+
+def test_a_batch_without_output_has_zero_rows():
+    assert batch_from_progress(progress(sink={"numOutputRows": 0})).output_rows == 0
+
+
+def test_an_idle_trigger_is_no_batch():
+    assert batch_from_progress(progress(durationMs={"latestOffset": 1, "triggerExecution": 1})) is None
+
+
+def test_a_source_without_an_end_is_no_batch():
+    source = {"startOffset": None, "endOffset": None, "latestOffset": None}
+    assert batch_from_progress(progress(sources=[source])) is None
+
+
+def test_a_batch_that_only_moves_the_watermark_holds_no_events():
+    source = {"startOffset": {"n": 9}, "endOffset": {"n": 9}, "latestOffset": {"n": 9}}
+    assert batch_from_progress(progress(sources=[source])).events == 0
+
+
+def test_batches_are_sorted_and_idle_triggers_left_out():
+    idle = progress(batchId=9, durationMs={"triggerExecution": 1})
+    documents = [progress(batchId=8), idle, progress(batchId=7)]
+    assert [batch.batch_id for batch in batches_from_progress(documents)] == [7, 8]

@@ -1,0 +1,77 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamgauge.arrivals import Constant
+from streamgauge.measure import ingested_rate, offered_rate, processed_rate
+
+from .samples import ORIGIN_US, make_batch, schedules
+
+FOREVER = (0, 2**62)
+
+
+def test_the_offered_rate_of_a_constant_law_is_its_rate():
+    schedule = Constant(100.0).schedule(10.0)
+    assert offered_rate(schedule, ORIGIN_US, ORIGIN_US + 2_000_000, ORIGIN_US + 5_000_000) == 100.0
+
+
+def test_the_offered_rate_counts_time_without_load():
+    schedule = Constant(100.0).schedule(10.0)
+    assert offered_rate(schedule, ORIGIN_US, ORIGIN_US - 10_000_000, ORIGIN_US + 10_000_000) == 50.0
+
+
+@given(schedules(), st.integers(-100, 10**7), st.integers(1, 10**7))
+def test_the_offered_rate_counts_events_of_the_half_open_interval(schedule, start_us, length_us):
+    times = schedule.times_us(np.arange(schedule.total))
+    inside = int(np.sum((times >= start_us) & (times < start_us + length_us)))
+    found = offered_rate(schedule, ORIGIN_US, ORIGIN_US + start_us, ORIGIN_US + start_us + length_us)
+    assert found == pytest.approx(inside / length_us * 1e6)
+
+
+def test_an_empty_interval_has_no_offered_rate():
+    assert offered_rate(Constant(1.0).schedule(1.0), 0, 5, 5) is None
+
+
+def test_the_processed_rate_runs_from_emission_to_emission():
+    batches = [
+        make_batch(0, 0, 1_000, emitted_s=1),
+        make_batch(1, 1_000, 1_100, emitted_s=2),
+        make_batch(2, 1_100, 1_400, emitted_s=4),
+    ]
+    assert processed_rate(batches, *FOREVER) == 400 / 3
+
+
+def test_the_ingested_rate_runs_from_start_to_start():
+    batches = [
+        make_batch(0, 0, 1_000, started_s=0, emitted_s=9),
+        make_batch(1, 1_000, 1_500, started_s=2, emitted_s=10),
+    ]
+    assert ingested_rate(batches, *FOREVER) == 250.0
+
+
+def test_an_unthrottled_query_ingests_what_is_offered():
+    schedule = Constant(1_000.0).schedule(20.0)
+    ends = [int(schedule.created(round(k * 1.3e6))) for k in range(10)]
+    batches = [make_batch(k, ends[k - 1], ends[k], started_s=1.3 * k) for k in range(1, 10)]
+    start_us, end_us = batches[0].started_us, batches[-1].started_us
+    assert ingested_rate(batches, *FOREVER) == pytest.approx(offered_rate(schedule, ORIGIN_US, start_us, end_us))
+
+
+def test_only_batches_inside_the_half_open_interval_count():
+    batches = [make_batch(k, 100 * k, 100 * (k + 1), emitted_s=k) for k in range(5)]
+    assert processed_rate(batches, ORIGIN_US + 1_000_000, ORIGIN_US + 3_000_000) == 100.0
+    assert processed_rate(batches, ORIGIN_US + 1_000_000, ORIGIN_US + 2_000_000) is None
+
+
+@pytest.mark.parametrize("rate", [ingested_rate, processed_rate])
+def test_fewer_than_two_batches_or_two_at_once_have_no_rate(rate):
+    one = make_batch(0, 0, 10)
+    assert rate([], *FOREVER) is None
+    assert rate([one], *FOREVER) is None
+    assert rate([one, make_batch(1, 10, 20, started_s=0)], *FOREVER) is None
+
+
+def test_a_stuck_query_has_a_processed_rate_of_zero():
+    batches = [make_batch(0, 0, 100, emitted_s=1), make_batch(1, 100, 100, emitted_s=11)]
+    assert processed_rate(batches, *FOREVER) == 0.0

@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streamgauge.measure import slope_interval, theil_sen
+from streamgauge.measure.trend import level_shift, student_quantile
+
+
+def autoregression(rng, points, phi):
+    """Return a stationary AR(1) series with variance 1."""
+    values = np.empty(points)
+    values[0] = rng.standard_normal()
+    for k, noise in enumerate(rng.standard_normal(points - 1), start=1):
+        values[k] = phi * values[k - 1] + np.sqrt(1 - phi**2) * noise
+    return values
+
+
+@given(st.lists(st.integers(-1000, 1000), min_size=2, max_size=30))
+def test_the_slope_is_the_median_over_all_pairs(values):
+    pairs = [(values[j] - values[i]) / (j - i) for i in range(len(values)) for j in range(i + 1, len(values))]
+    assert theil_sen(range(len(values)), values) == pytest.approx(float(np.median(pairs)))
+
+
+def test_a_quarter_of_wild_points_does_not_move_the_slope_far():
+    t = np.arange(40.0)
+    y = 3 * t
+    y[5:15] += 1e6
+    assert theil_sen(t, y) == pytest.approx(3.0, abs=0.5)
+
+
+def test_equal_times_are_left_out_of_the_pairs():
+    assert theil_sen([0, 0, 1, 2], [0, 0, 2, 4]) == 2.0
+    with pytest.raises(ValueError, match="two different times"):
+        theil_sen([1, 1], [0, 5])
+
+
+def test_long_series_keep_their_slope():
+    t = np.arange(20_000) * 0.1
+    assert theil_sen(t, 7 * t + 1) == pytest.approx(7.0)
+
+
+@pytest.mark.parametrize(
+    ("p", "degrees", "published", "error"),
+    [
+        (0.975, 2, 4.303, 0.04),
+        (0.975, 3, 3.182, 0.01),
+        (0.975, 5, 2.571, 0.002),
+        (0.975, 30, 2.042, 0.001),
+        (0.975, 1e9, 1.960, 0.001),
+        (0.995, 3, 5.841, 0.05),
+        (0.995, 10, 3.169, 0.002),
+    ],
+)
+def test_student_quantiles_match_published_tables(p, degrees, published, error):
+    assert student_quantile(p, degrees) == pytest.approx(published, rel=error)
+
+
+@pytest.mark.parametrize(("points", "phi"), [(20, 0.0), (40, 0.5), (120, 0.8)])
+def test_the_interval_covers_the_true_slope_nearly_as_often_as_it_says(points, phi):
+    rng = np.random.default_rng(points)
+    t = np.arange(points)
+    intervals = [slope_interval(t, 0.3 * t + autoregression(rng, points, phi), rng=rng) for _ in range(300)]
+    covered = np.mean([interval.low <= 0.3 <= interval.high for interval in intervals])
+    assert covered >= 0.925
+
+
+def test_a_straight_line_has_no_uncertainty():
+    slope = slope_interval(range(30), [2 * k for k in range(30)])
+    assert (slope.low, slope.value, slope.high) == pytest.approx((2.0, 2.0, 2.0))
+
+
+def test_the_same_series_gets_the_same_interval():
+    values = np.random.default_rng(1).standard_normal(50)
+    assert slope_interval(range(50), values) == slope_interval(range(50), values)
+
+
+@pytest.mark.parametrize("phi", [0.0, 0.5, 0.8])
+def test_noise_seldom_looks_like_a_step(phi):
+    rng = np.random.default_rng(29)
+    found = [level_shift(autoregression(rng, 40, phi)) for _ in range(300)]
+    assert np.mean([size is not None for size in found]) <= 0.03
+
+
+def test_a_planted_step_is_found_with_its_size_and_sign():
+    rng = np.random.default_rng(31)
+    step = np.repeat([0.0, -4.0], [30, 10])
+    found = [level_shift(step + rng.standard_normal(40)) for _ in range(100)]
+    assert np.mean([size is not None for size in found]) >= 0.95
+    assert np.mean([size for size in found if size is not None]) == pytest.approx(-4, abs=0.3)
+
+
+def test_short_or_constant_series_have_no_step():
+    assert level_shift(np.array([0.0] * 4 + [9.0] * 3)) is None
+    assert level_shift(np.full(20, 3.0)) is None
