@@ -115,3 +115,19 @@ def test_a_rate_that_is_not_positive_is_refused(rate_per_s):
 def test_times_and_backlogs_must_pair_up():
     with pytest.raises(ValueError, match="one backlog"):
         judge_backlog([0.0, 1.0], [0.0], rate_per_s=1.0)
+
+
+def test_a_noisy_backlog_that_every_batch_empties_passes_while_its_level_stays() -> None:
+    rng = np.random.default_rng(5)
+    noise = np.cumsum(rng.normal(0, 12_000, 60))
+    backlog = np.abs(100_000 + noise - np.linspace(0, noise[-1], 60))
+    times_s = np.arange(60) * 0.6
+    assert judge_backlog(times_s, backlog, rate_per_s=200_000).verdict is Verdict.UNKNOWN
+    assert judge_backlog(times_s, backlog, rate_per_s=200_000, is_emptied=True).verdict is Verdict.PASS
+
+
+def test_batches_at_capacity_do_not_pass_even_when_each_empties_the_queue() -> None:
+    fixed_s, rate_per_s = 0.3, 200_000
+    durations_s = np.cumsum(np.full(14, fixed_s))
+    trend = judge_backlog(np.cumsum(durations_s), durations_s * rate_per_s, rate_per_s=rate_per_s, is_emptied=True)
+    assert trend.verdict is not Verdict.PASS

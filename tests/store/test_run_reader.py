@@ -258,9 +258,7 @@ def test_a_path_to_another_folder_is_no_run(root, tmp_path):
 
 def test_all_fields_of_a_wrong_type_are_named_at_once(root, make):
     writer = make()
-    rewrite(
-        writer.path, schema_version=True, run_id=None, status="paused", created=3, summary=[1], reasons="none"
-    )
+    rewrite(writer.path, schema_version=True, run_id=None, status="paused", created=3, summary=[1], reasons="none")
     with pytest.raises(InvalidExperimentError) as caught:
         open_run(root, writer.run_id)
     assert caught.value.where == str(writer.path / "run.json")

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -58,3 +59,10 @@ def find_java(environ: Mapping[str, str]) -> tuple[Path, int]:
             too_old.append(f"Java {version} in {home}")
     found = f"; found only {', '.join(dict.fromkeys(too_old))}" if too_old else ""
     raise EnvironmentNotReadyError(f"no Java {MINIMUM_JAVA} or newer was found{found}", remedy=REMEDY)
+
+
+if __name__ == "__main__":
+    try:
+        print(*find_java(os.environ))  # noqa: T201
+    except EnvironmentNotReadyError as error:
+        sys.exit(str(error))

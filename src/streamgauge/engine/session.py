@@ -146,7 +146,7 @@ def _last_error(log: Path) -> str:
 @contextmanager
 def open_session(settings: SessionSettings, *, scratch: Path, log: Path) -> Iterator[Session]:
     """Start Spark, hand it out, and end it: no process, port or folder stays behind."""
-    from pyspark import SparkConf, SparkContext
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     if SparkContext._active_spark_context is not None:
@@ -155,22 +155,37 @@ def open_session(settings: SessionSettings, *, scratch: Path, log: Path) -> Iter
             remedy="stop it first, or call streamgauge from a process of its own",
         )
     conf = spark_conf(settings, scratch)
-    handler = signal.getsignal(signal.SIGINT)
     with _environment({"PYSPARK_PYTHON": sys.executable} if settings.is_local else {}):
         gateway = _launch(conf, scratch, log)
         try:
+            context = _connect(gateway, settings, log)
             try:
-                # The properties are in the Java process already; a second copy would only repeat them.
-                context = SparkContext(gateway=gateway, conf=SparkConf(_jvm=gateway.jvm))
-            except Exception as error:
-                raise _not_started(error, settings, log) from error
-            finally:
-                if threading.current_thread() is threading.main_thread():
-                    signal.signal(signal.SIGINT, handler)
-            yield Session(SparkSession(context), settings, scratch, log, gateway.proc)
+                yield Session(SparkSession(context), settings, scratch, log, gateway.proc)
+            except Exception:
+                with suppress(Exception):
+                    context.stop()
+                raise
+            except BaseException:
+                # Interrupted in the middle of a call to Java, whose answer is still on its way: ask nothing more.
+                context._accumulatorServer.shutdown()
+                raise
             context.stop()
         finally:
             _close(gateway)
+
+
+def _connect(gateway: Any, settings: SessionSettings, log: Path) -> Any:
+    from pyspark import SparkConf, SparkContext
+
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        # The properties are in the Java process already; a second copy would only repeat them.
+        return SparkContext(gateway=gateway, conf=SparkConf(_jvm=gateway.jvm))
+    except Exception as error:
+        raise _not_started(error, settings, log) from error
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, handler)
 
 
 def _not_started(error: Exception, settings: SessionSettings, log: Path) -> Exception:
@@ -194,16 +209,11 @@ def _not_started(error: Exception, settings: SessionSettings, log: Path) -> Exce
 
 
 def _close(gateway: Any) -> None:
+    """End Java first: it ends by itself when its input closes, and only then do connections to it close safely."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    # After an error or an interrupt no answer may be waited for: Java ends by itself when its input closes.
     process: subprocess.Popen[bytes] = gateway.proc
-    with suppress(Exception):
-        gateway.shutdown_callback_server()
-        gateway.close()
-    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
-    SparkSession._instantiatedSession = None
     with suppress(OSError):
         if process.stdin:
             process.stdin.close()
@@ -213,6 +223,10 @@ def _close(gateway: Any) -> None:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+    with suppress(Exception):
+        gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
 
 
 def ship_package(session: Session) -> None:

@@ -9,6 +9,7 @@ when the load starts and, if it is to end early, when. Until the gate is there, 
 one empty micro-batch, after which the query is planned, compiled and ready.
 """
 
+import gc
 import itertools
 import json
 import os
@@ -136,6 +137,8 @@ class EmbeddedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         import pyarrow as pa
 
         assert isinstance(partition, EventRange)
+        # Spark's worker collects garbage after every task; over all imported modules that takes longer than the task.
+        gc.freeze()
         names = [column.split()[0] for column in SCHEMA.split(", ")]
         yield pa.RecordBatch.from_arrays([pa.array(column) for column in partition.columns], names)
 

@@ -312,7 +312,13 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
     latency = latency_histogram(evidence, measured)
     times_s, backlog = backlog_series(evidence, measured)
     rate = offered_rate(evidence.schedule, evidence.origin_us, measured.from_us, measured.until_us)
-    trend = judge_backlog(times_s, backlog, rate_per_s=rate or evidence.settings.rate_per_s)
+    limit = evidence.settings.admission_limit(evidence.cores)
+    trend = judge_backlog(
+        times_s,
+        backlog,
+        rate_per_s=rate or evidence.settings.rate_per_s,
+        is_emptied=all(b.events < limit for b in measured.batches),
+    )
     used = resources(evidence, measured)
     found = findings(evidence, measured, trend, used)
     phases_s, idle_share = phases(measured.batches, evidence.tasks)

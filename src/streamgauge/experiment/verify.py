@@ -89,9 +89,10 @@ def verify_workload(
         )
     schedule = stream.schedule()
     shutil.rmtree(folder, ignore_errors=True)
-    batches = _run_stream(session, workload, parameters, stream, schedule, folder)
+    output, batches = _run_stream(session, workload, parameters, stream, schedule, folder)
     connection = connect()
-    got = _final_answer(connection, workload, parameters, folder, _closing_us(schedule))
+    connection.register("output", output)
+    got = _final_answer(connection, workload, parameters, _closing_us(schedule))
     numbers = np.arange(schedule.total)
     table = workload.events.table(
         parameters, seed=stream.seed, n=numbers, time_us=schedule.times_us(numbers) + BASE_TIME_US
@@ -116,8 +117,10 @@ def _run_stream(
     stream: FiniteStream,
     schedule: Schedule,
     folder: Path,
-) -> int:
-    """Write the stream's output, one folder per micro-batch, and return how many batches held events."""
+) -> "tuple[pa.Table, int]":
+    """Return all rows that the stream put out, with their batch, and how many batches held events."""
+    import pyarrow as pa
+
     from streamgauge.engine.query import run_to_end
     from streamgauge.engine.source import Gate, read_events
 
@@ -136,28 +139,27 @@ def _run_stream(
         max_rows_per_batch=max(1, -(-schedule.total // (MIN_BATCHES + 1))),
     )
 
-    def keep(batch: "DataFrame", batch_id: int) -> None:
-        batch.write.mode("overwrite").parquet(str(folder / "output" / f"batch={batch_id}"))
+    kept: dict[int, pa.Table] = {}
 
-    return run_to_end(
+    def keep(batch: "DataFrame", batch_id: int) -> None:
+        rows = batch.toArrow()
+        kept[batch_id] = rows.append_column("batch", pa.array([batch_id] * rows.num_rows, pa.int64()))
+
+    batches = run_to_end(
         session,
         workload.dataflow(df, parameters),
         keep,
         output_mode=workload.output_mode(parameters) or "append",
         checkpoint=folder / "checkpoint",
     )
+    return pa.concat_tables(kept.values()), batches
 
 
 def _final_answer(
-    connection: "duckdb.DuckDBPyConnection",
-    workload: Workload,
-    parameters: Parameters,
-    folder: Path,
-    closing_us: int,
+    connection: "duckdb.DuckDBPyConnection", workload: Workload, parameters: Parameters, closing_us: int
 ) -> "pa.Table":
     """Return what a reader of the sink knows in the end: in update mode, the last row of each key."""
     columns = ", ".join(f.name for f in workload.output)
-    files = str(folder / "output" / "*" / "*.parquet")
     where = "TRUE"
     if workload.window is not None:
         where = f"epoch_us({workload.window(parameters).column}) < {closing_us - 86_400_000_000}"
@@ -165,9 +167,7 @@ def _final_answer(
     if workload.output_mode(parameters) == "update":
         keys = ", ".join(workload.keys)
         latest = f"QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY batch DESC) = 1"
-    return connection.sql(
-        f"SELECT {columns} FROM read_parquet('{files}', hive_partitioning = true) WHERE {where} {latest}"
-    ).to_arrow_table()
+    return connection.sql(f"SELECT {columns} FROM output WHERE {where} {latest}").to_arrow_table()
 
 
 def _count(connection: "duckdb.DuckDBPyConnection", query: str) -> int:

@@ -1,7 +1,7 @@
 """Does the backlog grow? A robust slope, its interval, and a verdict."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from streamgauge.units import format_count
 
 MIN_POINTS = 10
 MAX_GAP_SHARE = 0.25
+MAX_GROWTH_OF_EMPTIED = 1.5
 
 
 @dataclass(frozen=True)
@@ -49,12 +50,32 @@ def _decide(slope: Slope, rate_per_s: float, tolerance: float) -> tuple[Verdict,
     return Verdict.UNKNOWN, f"backlog changes by {interval}, too uncertain for {limit}"
 
 
+def _judge_emptied(y: Floats, trend: BacklogTrend) -> BacklogTrend:
+    """Judge a noisy backlog that every micro-batch emptied.
+
+    A batch of b events takes a + c b seconds, and at the offered rate r the next one holds r (a + c b) of them.
+    At capacity, c r = 1, each batch is therefore longer than the last by the fixed cost a, and above capacity by
+    more: within some ten batches the backlog has doubled. One that has not was below capacity.
+    """
+    third = len(y) // 3
+    before, after = float(np.median(y[:third])), float(np.median(y[-third:]))
+    growth = after / before if before > 0 else float("inf")
+    if growth > MAX_GROWTH_OF_EMPTIED:
+        return trend
+    reason = (
+        f"every micro-batch took all there was, and the backlog of the last third of the time is {growth:.2f} times "
+        "that of the first"
+    )
+    return replace(trend, verdict=Verdict.PASS, reason=reason)
+
+
 def judge_backlog(
     times_s: Sequence[float] | Floats,
     backlog: Sequence[float] | Floats,
     *,
     rate_per_s: float,
     tolerance: float = 0.005,
+    is_emptied: bool = False,
     rng: np.random.Generator | None = None,
 ) -> BacklogTrend:
     """Judge whether the backlog has stopped growing, at an offered rate of `rate_per_s`.
@@ -73,4 +94,5 @@ def judge_backlog(
         return BacklogTrend(None, None, None, Verdict.UNKNOWN, missing)
     slope = slope_interval(t, y, rng=rng)
     verdict, reason = _decide(slope, rate_per_s, tolerance)
-    return BacklogTrend(slope.value, slope.low, slope.high, verdict, reason)
+    trend = BacklogTrend(slope.value, slope.low, slope.high, verdict, reason)
+    return _judge_emptied(y, trend) if is_emptied and verdict is Verdict.UNKNOWN else trend

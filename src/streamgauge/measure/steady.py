@@ -83,4 +83,5 @@ def find_steady_state(series: Sequence[float] | Floats) -> SteadyState:
     movement = _movement(change, float(kept.mean()))
     if movement is None:
         return SteadyState(cut, True, f"steady after {cut} of {len(values)} points")
-    return SteadyState(cut, False, f"no steady state: the last {len(kept)} points still {movement}")
+    relative = change / abs(float(kept.mean())) if kept.mean() else None
+    return SteadyState(cut, False, f"no steady state: the last {len(kept)} points still {movement}", relative)

@@ -1,0 +1,35 @@
+# Every target sets up what it needs: a virtual environment in .venv and, where possible, Java.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test lint bench setup clean
+
+help: ## show this help
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml
+	@scripts/setup $(PYTHON) $(VENV)
+	@touch $@
+
+setup: $(READY) ## create .venv, install everything, find or install Java
+
+demo: setup ## measure YSB for half a minute and show the summary
+	@$(BIN)/streamgauge run ysb --rate 100k --duration 30s
+
+test: setup lint ## formatter, linter, type check, all tests
+	@$(BIN)/pytest -q -m "not spark and not fault"
+	@$(BIN)/pytest -q -m "spark and not fault"
+	@$(BIN)/pytest -q -m fault
+
+lint: setup ## formatter, linter and strict type check
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+bench: setup ## print the table of speed ratios, measured side by side
+	@$(BIN)/python benchmarks/run.py
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
