@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from streamgauge.experiment.plan import make_plan
     from streamgauge.experiment.run import Run, run
     from streamgauge.experiment.verification import Verifications, verify
-    from streamgauge.measure.verdict import Verdict
     from streamgauge.store import list_runs, open_run
+    from streamgauge.verdict import Verdict
     from streamgauge.workloads import catalogue
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
 _HOMES = {
     "Generation": "experiment.generate",
     "Run": "experiment.run",
-    "Verdict": "measure.verdict",
+    "Verdict": "verdict",
     "Verifications": "experiment.verification",
     "catalogue": "workloads",
     "examine": "experiment.doctor",

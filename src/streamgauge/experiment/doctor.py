@@ -13,9 +13,9 @@ from pathlib import Path
 from streamgauge.engine.environment import PACKAGES
 from streamgauge.engine.java import REMEDY, find_java
 from streamgauge.errors import StreamgaugeError
-from streamgauge.measure.verdict import Verdict
 from streamgauge.store import default_root
 from streamgauge.units import format_bytes
+from streamgauge.verdict import Verdict
 
 MINIMUM_PYTHON = (3, 11)
 MINIMUM_MEMORY_BYTES = 3 * 2**30

@@ -15,7 +15,6 @@ from streamgauge.measure import (
     Batch,
     Histogram,
     SteadyState,
-    Verdict,
     account,
     batch_latency,
     find_steady_state,
@@ -27,6 +26,7 @@ from streamgauge.measure import (
     window_latency,
 )
 from streamgauge.units import format_count, format_duration
+from streamgauge.verdict import Verdict
 
 GENERATOR_BOUND_SHARE = 0.5
 MAX_CLOCK_JUMP_S = 0.05

@@ -9,8 +9,8 @@ from typing import Any
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.experiment.settings import parse_settings
 from streamgauge.experiment.verify import FiniteStream, Verification, default_stream, verify_workload
-from streamgauge.measure import Verdict
 from streamgauge.units import parse_count, parse_rate
+from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload, catalogue, find_workloads
 from streamgauge.workloads.parameters import parse_parameters
 

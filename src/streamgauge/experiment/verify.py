@@ -12,7 +12,7 @@ import numpy as np
 from streamgauge.arrivals import Constant, Schedule
 from streamgauge.errors import InvalidExperimentError
 from streamgauge.events import Parameters
-from streamgauge.measure import Verdict
+from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload
 from streamgauge.workloads.reference import connect, reference_answer
 

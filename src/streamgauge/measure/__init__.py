@@ -8,7 +8,6 @@ from streamgauge.measure.latency import batch_latency, negative_events
 from streamgauge.measure.rates import ingested_rate, offered_rate, processed_rate
 from streamgauge.measure.steady import SteadyState, find_steady_state
 from streamgauge.measure.trend import Slope, slope_interval, theil_sen
-from streamgauge.measure.verdict import Verdict
 from streamgauge.measure.windows import window_latency
 
 __all__ = [
@@ -21,7 +20,6 @@ __all__ = [
     "RELATIVE_ERROR",
     "Slope",
     "SteadyState",
-    "Verdict",
     "account",
     "batch_from_progress",
     "batch_latency",

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from streamgauge.measure.trend import Floats, Slope, slope_interval
-from streamgauge.measure.verdict import Verdict
 from streamgauge.units import format_count
+from streamgauge.verdict import Verdict
 
 MIN_POINTS = 10
 MAX_GAP_SHARE = 0.25
