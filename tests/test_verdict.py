@@ -1,7 +1,7 @@
 import pytest
 
 import streamgauge.measure
-from streamgauge.measure import Verdict
+from streamgauge.verdict import Verdict
 
 PASS, FAIL, UNKNOWN = Verdict.PASS, Verdict.FAIL, Verdict.UNKNOWN
 

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-from streamgauge.experiment.evidence import Evidence
-from streamgauge.experiment.settings import RunSettings
-from streamgauge.experiment.summary import summarise
 from streamgauge.store import SCHEMA_VERSION, StoredRun
 
 
@@ -32,6 +29,10 @@ def summary_of(stored: StoredRun) -> dict[str, Any]:
 
 
 def _partial(stored: StoredRun, load: dict[str, Any], reasons: list[str]) -> dict[str, Any]:
+    from streamgauge.experiment.evidence import Evidence
+    from streamgauge.experiment.settings import RunSettings
+    from streamgauge.experiment.summary import summarise
+
     batches = stored.batches()
     configuration = {k: v for k, v in stored.document["configuration"].items() if k != "parameters"}
     evidence = Evidence(

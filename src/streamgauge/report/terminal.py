@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from streamgauge.experiment.stored import summary_of
 from streamgauge.report.console import COLOURS, console, key_values
 from streamgauge.store import RunListing, StoredRun
 from streamgauge.units import format_bytes, format_count, format_duration, format_rate
@@ -119,8 +120,6 @@ def _steady(s: Mapping[str, Any]) -> str:
 
 def print_summary(stored: StoredRun, out: Console | None = None) -> None:
     """Print verdict, numbers, warnings and where the run is."""
-    from streamgauge.experiment.stored import summary_of
-
     out = out or console()
     s = summary_of(stored)
     verdict = s["verdict"]
