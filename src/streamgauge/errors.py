@@ -84,5 +84,7 @@ def closest(name: str, known: Iterable[str]) -> str:
     'known names: a, b'
     """
     names = sorted(known)
+    if not names:
+        return "there are none to choose from"
     near = get_close_matches(name, names, n=1, cutoff=0.6)
     return f"did you mean `{near[0]}`?" if near else f"known names: {', '.join(names)}"

@@ -131,7 +131,7 @@ def format_bytes(size_bytes: float) -> str:
     >>> format_bytes(2048), format_bytes(3 * 1024**3)
     ('2 KiB', '3 GiB')
     """
-    for power, suffix in ((3, "GiB"), (2, "MiB"), (1, "KiB")):
+    for power, suffix in ((4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
         if abs(size_bytes) >= 1024**power:
-            return f"{size_bytes / 1024**power:.3g} {suffix}"
-    return f"{size_bytes:.3g} B"
+            return f"{size_bytes / 1024**power:.4g} {suffix}"
+    return f"{size_bytes:.4g} B"

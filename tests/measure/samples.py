@@ -20,7 +20,7 @@ def make_batch(batch_id, first, last, *, started_s=None, emitted_s=None, waterma
         finished_us=ORIGIN_US + round(emitted * 1e6) + 10_000,
         first=first,
         last=last,
-        latest=last,
+        left=0,
         phases_s={},
         watermark_us=None if watermark_s is None else ORIGIN_US + round(watermark_s * 1e6),
     )

@@ -32,7 +32,7 @@ def progress(**changes):
             },
             {"numRowsTotal": 2, "memoryUsedBytes": 24, "commitTimeMs": 3, "numRowsDroppedByWatermark": 0},
         ],
-        "sources": [{"startOffset": {"n": 700}, "endOffset": {"n": 900}, "latestOffset": {"n": 950}}],
+        "sources": [{"startOffset": {"n": 700}, "endOffset": {"n": 900, "left": 50}, "latestOffset": {"n": 950}}],
         "sink": {"description": "noop", "numOutputRows": 11},
     }
     return document | changes
@@ -48,7 +48,7 @@ def test_times_run_from_the_trigger_and_emission_precedes_the_commit_log():
 
 def test_event_numbers_come_from_the_offsets_and_not_from_the_rows():
     batch = batch_from_progress(progress())
-    assert (batch.batch_id, batch.first, batch.last, batch.latest, batch.events) == (7, 700, 900, 950, 200)
+    assert (batch.batch_id, batch.first, batch.last, batch.left, batch.events) == (7, 700, 900, 50, 200)
 
 
 def test_phases_add_up_to_the_trigger():
@@ -82,7 +82,7 @@ def test_a_query_without_event_time_and_state_has_no_watermark():
 def test_the_first_batch_starts_at_event_zero():
     source = {"startOffset": None, "endOffset": {"n": 5}, "latestOffset": None}
     batch = batch_from_progress(progress(sources=[source]))
-    assert (batch.first, batch.last, batch.latest) == (0, 5, None)
+    assert (batch.first, batch.last, batch.left) == (0, 5, 0)
 
 
 @pytest.mark.parametrize("sink", [{}, {"numOutputRows": -1}])

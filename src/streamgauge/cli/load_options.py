@@ -1,6 +1,6 @@
-"""The options of run-like commands, and how they become settings."""
+"""The options of run-like commands."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -14,15 +14,12 @@ ShufflePartitions = Annotated[int | None, typer.Option("--shuffle-partitions", h
 SourcePartitions = Annotated[int | None, typer.Option("--source-partitions", help="Default: one per core.")]
 MaxRows = Annotated[
     str | None,
-    typer.Option("--max-rows-per-batch", help="Admission limit in events; default 5 s of load, at most 5M per core."),
+    typer.Option(
+        "--max-rows-per-batch", help="Admission limit in events; by default it adapts so that batches end in about 3 s."
+    ),
 ]
 Events = Annotated[str | None, typer.Option("--events", help="Event stream for a function of your own; default ysb.")]
 Source = Annotated[str, typer.Option("--source", help="Where events come from.")]
 Sink = Annotated[str, typer.Option("--sink", help="Where results go.")]
 Mode = Annotated[str, typer.Option("--mode", help="Execution mode.")]
 Verify = Annotated[bool, typer.Option("--verify/--no-verify", help="Check answer and generator after the load.")]
-
-
-def settings_of(**options: Any) -> dict[str, Any]:
-    """Collect options for `parse_settings`; names are the same on both sides."""
-    return options

@@ -12,20 +12,24 @@ from streamgauge._version import __version__
 from streamgauge.engine.java import find_java
 from streamgauge.errors import EnvironmentNotReadyError
 
-_SECRET = re.compile(
-    r"secret|password|passwd|token|credential|private|api[._-]?key|access[._-]?key|sasl", re.IGNORECASE
-)
+_WORDS = r"secret|passw(?:or)?d|passphrase|token|credential|private|(?:api|access|account|encryption)[._-]?key|sasl"
+_SECRET = re.compile(_WORDS, re.IGNORECASE)
+# Java options, login modules and addresses carry secrets inside their values.
+_HOLDS_SECRET = re.compile(rf"(?:{_WORDS})[\w.-]*\s*[=:]|://[^/\s:@]*:[^/\s@]+@", re.IGNORECASE)
 MASK = "********"
 PACKAGES = ("duckdb", "numpy", "pandas", "pyarrow", "pyspark")
 
 
 def mask_secrets(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace the values of settings whose names sound secret.
+    """Replace the values of settings whose names sound secret, or that hold something that does.
 
     >>> mask_secrets({"spark.ssl.keyPassword": "x", "spark.ui.enabled": "false"})
     {'spark.ssl.keyPassword': '********', 'spark.ui.enabled': 'false'}
     """
-    return {key: MASK if _SECRET.search(key) else value for key, value in settings.items()}
+    return {
+        key: MASK if _SECRET.search(key) or _HOLDS_SECRET.search(str(value)) else value
+        for key, value in settings.items()
+    }
 
 
 def _processor() -> str:

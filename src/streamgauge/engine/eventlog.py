@@ -41,7 +41,8 @@ class Task:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
+    # A log of a killed process may end in the middle of a character.
+    with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:
             # Only these events are read; the others, with their long plans, need not be parsed.
             if line.startswith(('{"Event":"SparkListenerTaskEnd"', '{"Event":"SparkListenerJobStart"')):
@@ -108,13 +109,13 @@ def find_event_log(folder: Path) -> Path | None:
 
 def missing_tasks(tasks: Iterable[Task]) -> int:
     """Count the tasks that a stage had and the log does not show: Spark drops events when it is overrun."""
-    expected: dict[tuple[int, int], int] = {}
-    seen: dict[tuple[int, int], set[int]] = {}
+    expected: dict[int, int] = {}
+    seen: dict[int, set[int]] = {}
     for task in tasks:
-        key = (task.stage_id, task.stage_attempt)
-        expected[key] = task.stage_tasks
-        seen.setdefault(key, set()).add(task.partition)
-    return sum(expected[key] - len(seen[key]) for key in expected)
+        # All attempts together: a repeated stage runs only the partitions that were lost.
+        expected[task.stage_id] = task.stage_tasks
+        seen.setdefault(task.stage_id, set()).add(task.partition)
+    return sum(expected[stage] - len(seen[stage]) for stage in expected)
 
 
 def tasks_table(tasks: Iterable[Task]) -> "pa.Table":

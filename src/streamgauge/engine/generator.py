@@ -13,7 +13,8 @@ from streamgauge.workloads import Workload
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-EVENTS_PER_CORE = 500_000
+FIRST_EVENTS_PER_CORE = 50_000
+LARGE_JOB_S = 1.0
 
 
 def columns_read(session: Session, workload: Workload, parameters: Parameters, folder: Path) -> tuple[str, ...]:
@@ -55,9 +56,9 @@ def core_seconds_per_event(
     session: Session, workload: Workload, parameters: Parameters, columns: tuple[str, ...]
 ) -> float:
     """Measure the difference of a large and a small job, so that the cost of a job cancels out."""
-    large = EVENTS_PER_CORE * session.cores
-    small = large // 10
-    _make(session, workload, parameters, columns, large)
-    slow = min(_make(session, workload, parameters, columns, large) for _ in range(2))
+    small = FIRST_EVENTS_PER_CORE * session.cores
+    _make(session, workload, parameters, columns, small)
     fast = min(_make(session, workload, parameters, columns, small) for _ in range(2))
+    large = small * max(2, min(100, round(LARGE_JOB_S / fast)))
+    slow = min(_make(session, workload, parameters, columns, large) for _ in range(2))
     return max(0.0, slow - fast) / (large - small) * session.cores

@@ -21,9 +21,10 @@ _PLACES = ("/usr/lib/jvm", "/opt/java", "/opt/homebrew/opt", "/Library/Java/Java
 def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     if home := environ.get("JAVA_HOME"):
         yield Path(home)
-    if java := shutil.which("java", path=environ.get("PATH")):
+    if java := shutil.which("java", path=environ.get("PATH", os.defpath)):
         yield Path(java).resolve().parent.parent
-    for place in map(Path, environ.get("STREAMGAUGE_JAVA_PLACES", os.pathsep.join(_PLACES)).split(os.pathsep)):
+    places = environ.get("STREAMGAUGE_JAVA_PLACES", os.pathsep.join(_PLACES)).split(os.pathsep)
+    for place in map(Path, filter(None, places)):
         if place.is_dir():
             for entry in sorted(place.iterdir(), reverse=True):
                 yield entry
@@ -37,7 +38,8 @@ def java_version(home: Path) -> int | None:
         return None
     release = home / "release"
     text = release.read_text(errors="replace") if release.is_file() else _ask(java)
-    match = re.search(r'version\s*=?\s*"(?:1\.)?(\d+)', text, re.IGNORECASE)
+    # A release file also holds versions of other things, such as IMPLEMENTOR_VERSION="18.9" of a Java 11.
+    match = re.search(r'(?:^JAVA_VERSION=|version )"(?:1\.)?(\d+)', text, re.MULTILINE)
     return int(match.group(1)) if match else None
 
 

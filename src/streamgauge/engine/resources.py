@@ -52,11 +52,13 @@ class ResourceSampler:
         self._thread.join(timeout=5)
 
     def _run(self) -> None:
+        is_last = False
         while True:
             with suppress(psutil.Error):
                 self.samples.append(self._sample())
-            if self._end.wait(PERIOD_S):
+            if is_last:
                 return
+            is_last = self._end.wait(PERIOD_S)
 
     def _sample(self) -> ResourceSample:
         memory = dict.fromkeys(ROLES, 0)

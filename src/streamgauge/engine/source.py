@@ -2,7 +2,8 @@
 
 It sends no events. It sends chunks of event numbers with the line on which their creation times lie, and the
 engine unrolls them in compiled code. The offset is the number of events, so a batch replays exactly after a
-crash, and a slow query never slows the load: the latest offset is N(now).
+crash, and a slow query never slows the load: the latest offset is N(now). An offset also says how many events were
+left out by the admission limit, so that overload can be told from a busy moment.
 
 Two small files in a control folder steer it from outside: `schedule.npy` holds the law, and `gate.json` says
 when the load starts and, if it is to end early, when. Until the gate is there, no event exists: Spark then runs
@@ -22,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
     ReadLimit,
     ReadMaxRows,
     SupportsTriggerAvailableNow,
@@ -39,6 +39,8 @@ FORMAT = "streamgauge"
 SCHEMA = "first bigint, last bigint, base bigint, events bigint, origin_us bigint, span_us bigint"
 # Chunks of this size keep the unrolled numbers in the processor's cache.
 CHUNK_EVENTS = 2048
+FIRST_ADMITTED = 500_000
+MIN_ADMITTED = 1_000
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,48 @@ class Gate:
         temporary = control / "gate.json.new"
         temporary.write_text(json.dumps({"origin_us": self.origin_us, "closed_us": self.closed_us}))
         temporary.replace(control / "gate.json")
+
+
+@dataclass
+class FixedAdmission:
+    """The user's own limit on the events of a micro-batch."""
+
+    limit: int
+
+    def allow(self, _start: int, _now_s: float) -> int:
+        """Return how many events the next micro-batch may hold."""
+        return self.limit
+
+
+@dataclass
+class AdaptiveAdmission:
+    """A limit that finds by itself how many events a micro-batch can hold and still end in about `target_s`.
+
+    It matters only under overload: the limit is renewed when a batch had reached it, by the rate at which that
+    batch went through, and at most doubled or halved. So a slow query is not given an endless batch, and a
+    fast one is not held back.
+    """
+
+    target_s: float
+    limit: int
+    before: tuple[int, float] | None = None
+
+    def allow(self, start: int, now_s: float) -> int:
+        """Return how many events the next micro-batch may hold."""
+        if self.before is not None and start > self.before[0]:
+            events, elapsed_s = start - self.before[0], max(1e-3, now_s - self.before[1])
+            if events >= self.limit:
+                wanted = round(events / elapsed_s * self.target_s)
+                self.limit = max(self.limit // 2, min(wanted, self.limit * 2), MIN_ADMITTED)
+        self.before = (start, now_s)
+        return self.limit
+
+
+def admission_of(options: MutableMapping[str, str]) -> FixedAdmission | AdaptiveAdmission:
+    """Read the admission limit: the user's, or one that adapts."""
+    if "max_rows_per_batch" in options:
+        return FixedAdmission(int(options["max_rows_per_batch"]))
+    return AdaptiveAdmission(float(options["admission_target_s"]), FIRST_ADMITTED)
 
 
 class EventRange(InputPartition):
@@ -70,7 +114,7 @@ class EmbeddedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.control = Path(options["control"])
         self.schedule = Schedule.load(self.control / "schedule.npy")
         self.source_partitions = int(options["partitions"])
-        self.max_events = int(options.get("max_rows_per_batch", 0))
+        self.admission = admission_of(options)
         self.gate: Gate | None = None
         self.gate_version: tuple[int, int] | None = None
         self.target: int | None = None
@@ -79,13 +123,16 @@ class EmbeddedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"n": 0}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802, D102
-        return ReadMaxRows(self.max_events) if self.max_events else ReadAllAvailable()
+        return ReadMaxRows(self.admission.limit)
 
     def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802, D102
-        latest = self._created()
+        created = self._created()
+        if created <= start["n"]:
+            return start
+        allowed = created
         if isinstance(limit, ReadMaxRows):
-            latest = min(latest, start["n"] + limit.max_rows)
-        return {"n": max(latest, start["n"])}
+            allowed = start["n"] + self.admission.allow(start["n"], time.monotonic())
+        return {"n": min(created, allowed), "left": max(0, created - allowed)}
 
     def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802, D102
         return {"n": self._created()}
@@ -165,17 +212,21 @@ def read_events(
     seed: int,
     control: Path,
     source_partitions: int,
-    max_rows_per_batch: int,
+    max_rows_per_batch: int | None = None,
+    admission_target_s: float = 3.0,
 ) -> "DataFrame":
-    """Return the event stream as a streaming DataFrame; the control folder must hold `schedule.npy`."""
+    """Return the event stream as a streaming DataFrame; the control folder must hold `schedule.npy`.
+
+    Without `max_rows_per_batch` the limit adapts so that a micro-batch takes about `admission_target_s` at most.
+    """
     spark.dataSource.register(EmbeddedSource)
-    chunks = (
-        spark.readStream.format(FORMAT)
-        .option("control", os.fspath(control))
-        .option("partitions", source_partitions)
-        .option("max_rows_per_batch", max_rows_per_batch)
-        .load()
+    admission = (
+        {"admission_target_s": admission_target_s}
+        if max_rows_per_batch is None
+        else {"max_rows_per_batch": max_rows_per_batch}
     )
+    reader = spark.readStream.format(FORMAT).option("control", os.fspath(control))
+    chunks = reader.options(partitions=source_partitions, **admission).load()
     return with_events(_unroll(chunks), stream, parameters, seed=seed)
 
 

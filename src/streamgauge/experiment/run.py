@@ -230,7 +230,8 @@ class Experiment:
             seed=self.settings.seed,
             control=self.control,
             source_partitions=self.settings.source_partitions or cores,
-            max_rows_per_batch=self.settings.admission_limit(cores),
+            max_rows_per_batch=self.settings.max_rows_per_batch,
+            admission_target_s=self.settings.admission_target_s,
         )
 
         def receive(progress: dict[str, Any]) -> None:

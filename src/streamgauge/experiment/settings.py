@@ -9,11 +9,9 @@ from streamgauge.arrivals import Law, parse_law
 from streamgauge.errors import UsageError, closest
 from streamgauge.units import parse_count, parse_duration, parse_rate
 
-# What a default admission limit lets into one micro-batch: this many seconds of load, or this many triggers,
-# but never more events per core than take a few seconds even for a light query.
-ADMIT_S = 5.0
-ADMIT_TRIGGERS = 3.0
-ADMIT_EVENTS_PER_CORE = 5_000_000
+# Under overload a micro-batch is held to about this long, or to this many triggers.
+ADMIT_S = 3.0
+ADMIT_TRIGGERS = 2.0
 MAX_TOTAL_EVENTS = 10**13
 
 
@@ -48,12 +46,10 @@ class RunSettings:
         """How long events are offered: warm-up and measurement."""
         return self.warmup_s + self.duration_s
 
-    def admission_limit(self, cores: int) -> int:
-        """How many events one micro-batch may hold."""
-        if self.max_rows_per_batch is not None:
-            return self.max_rows_per_batch
-        seconds = max(ADMIT_S, ADMIT_TRIGGERS * self.trigger_s)
-        return max(1000, min(round(self.rate_per_s * seconds), ADMIT_EVENTS_PER_CORE * cores))
+    @property
+    def admission_target_s(self) -> float:
+        """How long a micro-batch may take, about, when more events wait than it can hold."""
+        return max(ADMIT_S, ADMIT_TRIGGERS * self.trigger_s)
 
     def document(self) -> dict[str, Any]:
         """Return the settings as they are stored."""

@@ -31,6 +31,7 @@ from streamgauge.verdict import Verdict
 GENERATOR_BOUND_SHARE = 0.5
 MAX_CLOCK_JUMP_S = 0.05
 MAX_UNSETTLED_CHANGE = 0.25
+MAX_UNPROCESSED_SHARE = 0.1
 MIN_EVENTS = 100
 STEAL_SHARE = 0.05
 
@@ -46,7 +47,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Measured:
-    """The part of a run that counts: what came after the warm-up and after the cut of the steady state."""
+    """The part of a run that counts: the time under load after the warm-up and after the steady-state cut.
+
+    `batches` are those emitted in that time; `first_event` is the first event created in it.
+    """
 
     batches: list[Batch]
     steady: SteadyState
@@ -61,30 +65,28 @@ def _mean_latency_s(evidence: Evidence, batch: Batch) -> float:
 
 def measured_part(evidence: Evidence) -> Measured:
     """Drop the warm-up, then what the steady-state detection drops."""
-    warm = int(evidence.schedule.created(evidence.measured_from_us - evidence.origin_us - 1))
-    after = [b for b in evidence.batches if b.last > max(warm, b.first)]
-    under_load = [b for b in after if b.started_us < evidence.closed_us]
-    steady = find_steady_state([_mean_latency_s(evidence, b) for b in under_load])
-    kept = after[steady.cut :]
-    first_event = max(warm, kept[0].first) if kept else warm
-    from_us = max(evidence.measured_from_us, kept[0].started_us) if kept and steady.cut else evidence.measured_from_us
-    return Measured(kept, steady, first_event, from_us, evidence.closed_us)
+    from_us, until_us = evidence.measured_from_us, evidence.closed_us
+    inside = [b for b in evidence.batches if b.events and from_us <= b.emitted_us <= until_us]
+    steady = find_steady_state([_mean_latency_s(evidence, b) for b in inside])
+    if steady.cut:
+        from_us = inside[steady.cut].started_us
+    first_event = int(evidence.schedule.created(from_us - evidence.origin_us - 1))
+    return Measured(inside[steady.cut :], steady, first_event, from_us, until_us)
 
 
 def latency_histogram(evidence: Evidence, measured: Measured) -> Histogram:
-    """Merge the latencies of all measured events, those of the drain included."""
+    """Merge the latencies of all events created in the measured time, whenever they were emitted."""
     total = Histogram.empty()
-    for batch in measured.batches:
+    for batch in evidence.batches:
         total += batch_latency(evidence.schedule, evidence.origin_us, batch, first=measured.first_event)
     return total
 
 
 def backlog_series(evidence: Evidence, measured: Measured) -> tuple[list[float], list[int]]:
-    """Return the backlog right after each emission under load, with its time."""
-    under_load = [b for b in measured.batches if measured.from_us <= b.emitted_us <= measured.until_us]
-    times_s = [(b.emitted_us - evidence.origin_us) / 1e6 for b in under_load]
-    created = evidence.schedule.created([b.emitted_us - evidence.origin_us for b in under_load])
-    return times_s, [int(n) - b.last for n, b in zip(created, under_load, strict=True)]
+    """Return the backlog right after each emission of the measured time."""
+    times_s = [(b.emitted_us - evidence.origin_us) / 1e6 for b in measured.batches]
+    created = evidence.schedule.created([b.emitted_us - evidence.origin_us for b in measured.batches])
+    return times_s, [int(n) - b.last for n, b in zip(created, measured.batches, strict=True)]
 
 
 def _distribution(values_s: Sequence[float]) -> dict[str, float | None]:
@@ -172,15 +174,30 @@ def _generator_share(evidence: Evidence, rate_per_s: float | None) -> float | No
     return rate_per_s * evidence.generator.core_s_per_event / evidence.cores
 
 
-def _overload(evidence: Evidence, trend: BacklogTrend, share: float | None) -> Finding:
+def _achieved_rate(evidence: Evidence, measured: Measured) -> float | None:
+    """Return the processed rate of the measured part or, when too little of it finished, of the whole run."""
+    rate = processed_rate(evidence.batches, measured.from_us, measured.until_us)
+    busy = [b for b in evidence.batches if b.events]
+    if rate is not None or not busy:
+        return rate
+    return busy[-1].last / max(1e-3, (busy[-1].emitted_us - evidence.origin_us) / 1e6)
+
+
+def _judge_load(evidence: Evidence, measured: Measured, trend: BacklogTrend, in_flight: int) -> Finding:
     """Judge whether the load was sustained, and whether it was the query or the generator that failed."""
-    if trend.verdict is Verdict.FAIL and share is not None and share >= GENERATOR_BOUND_SHARE:
+    verdict, reason = trend.verdict, trend.reason
+    if in_flight > MAX_UNPROCESSED_SHARE * evidence.offered and not evidence.is_interrupted:
+        verdict = Verdict.FAIL
+        processed = (evidence.offered - in_flight) / evidence.offered
+        reason = f"overloaded: only {processed:.2%} of the offered events were processed, drain included"
+    share = _generator_share(evidence, _achieved_rate(evidence, measured))
+    if verdict is Verdict.FAIL and share is not None and share >= GENERATOR_BOUND_SHARE:
+        verdict = Verdict.UNKNOWN
         reason = (
-            f"generator-bound: {trend.reason}, and making the events took {share:.0%} of the {evidence.cores} cores, "
+            f"generator-bound: {reason}, and making the events took {share:.0%} of the {evidence.cores} cores, "
             "so this says little about the query"
         )
-        return Finding("sustained", Verdict.UNKNOWN, reason)
-    return Finding("sustained", trend.verdict, trend.reason)
+    return Finding("sustained", verdict, reason)
 
 
 def _judge_drain(evidence: Evidence, in_flight: int) -> Finding:
@@ -216,19 +233,20 @@ def _judge_evidence(evidence: Evidence, holes: Sequence[str], measured: Measured
         holes = [*holes, f"Spark ran {evidence.reported_batches} micro-batches, but {count} were reported"]
     if holes:
         return Finding("evidence", Verdict.UNKNOWN, f"progress has holes: {'; '.join(holes[:3])}")
-    if evidence.offered < MIN_EVENTS or not measured.batches:
-        reason = f"starved: {evidence.offered} events were offered in all, and too few were measured; raise --rate"
+    if evidence.offered < MIN_EVENTS:
+        reason = f"starved: only {evidence.offered} events were offered in all; raise --rate or --duration"
         return Finding("evidence", Verdict.UNKNOWN, reason)
+    if not measured.batches:
+        return Finding("evidence", Verdict.UNKNOWN, "no micro-batch finished in the measured time")
     return Finding("evidence", Verdict.PASS, "every micro-batch was reported")
 
 
 def findings(evidence: Evidence, measured: Measured, trend: BacklogTrend, used: dict[str, Any] | None) -> list[Finding]:
     """Ask every question that decides the verdict."""
     accounting = account(evidence.offered, evidence.batches)
-    rate = processed_rate(evidence.batches, measured.from_us, measured.until_us)
     found = [
         _judge_evidence(evidence, accounting.reasons, measured),
-        _overload(evidence, trend, _generator_share(evidence, rate)),
+        _judge_load(evidence, measured, trend, accounting.in_flight),
         _judge_drain(evidence, accounting.in_flight),
         _judge_steady(measured.steady),
         _judge_clock(evidence, used),
@@ -279,16 +297,13 @@ def warnings(
 
 
 def batches_behind_p99(evidence: Evidence, measured: Measured, latency: Histogram) -> int | None:
-    """Count the micro-batches that hold an event beyond the 99th percentile."""
+    """Count the micro-batches that hold a measured event beyond the 99th percentile."""
     p99_s = latency.summary()["p99"]
     if p99_s is None:
         return None
-    return sum(
-        1
-        for b in measured.batches
-        if (b.emitted_us - evidence.origin_us - int(evidence.schedule.times_us(max(b.first, measured.first_event))))
-        >= p99_s * 1e6
-    )
+    oldest = [(b, max(b.first, measured.first_event)) for b in evidence.batches if b.last > measured.first_event]
+    ages_us = [b.emitted_us - evidence.origin_us - int(evidence.schedule.times_us(n)) for b, n in oldest if n < b.last]
+    return sum(1 for age_us in ages_us if age_us >= p99_s * 1e6)
 
 
 def _windows(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
@@ -312,12 +327,11 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
     latency = latency_histogram(evidence, measured)
     times_s, backlog = backlog_series(evidence, measured)
     rate = offered_rate(evidence.schedule, evidence.origin_us, measured.from_us, measured.until_us)
-    limit = evidence.settings.admission_limit(evidence.cores)
     trend = judge_backlog(
         times_s,
         backlog,
         rate_per_s=rate or evidence.settings.rate_per_s,
-        is_emptied=all(b.events < limit for b in measured.batches),
+        is_emptied=not any(b.left for b in measured.batches),
     )
     used = resources(evidence, measured)
     found = findings(evidence, measured, trend, used)
@@ -367,7 +381,7 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         "generator": {
             "core_s_per_event": evidence.generator.core_s_per_event,
             "columns": list(evidence.generator.columns),
-            "share_of_cores": _generator_share(evidence, processed),
+            "share_of_cores": _generator_share(evidence, _achieved_rate(evidence, measured)),
         }
         if evidence.generator
         else None,

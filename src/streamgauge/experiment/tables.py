@@ -18,7 +18,7 @@ def batches_table(evidence: Evidence) -> "pa.Table":
     columns: dict[str, list[object]] = {
         name: [getattr(b, name) for b in batches]
         for name in (
-            "batch_id", "started_us", "emitted_us", "finished_us", "first", "last", "events", "duration_s",
+            "batch_id", "started_us", "emitted_us", "finished_us", "first", "last", "left", "events", "duration_s",
             "watermark_us", "output_rows", "state_rows", "state_bytes", "state_commit_s", "late_rows",
         )
     }  # fmt: skip

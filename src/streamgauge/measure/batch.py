@@ -21,7 +21,7 @@ class Batch:
     """A micro-batch of the event numbers first <= n < last; times are microseconds since the epoch.
 
     `emitted_us` is when its results became visible: the sink's commit, which Spark makes before it
-    writes its own commit log. `latest` is the last event number known when the batch was planned.
+    writes its own commit log. `left` is how many events existed when the batch was planned and were not admitted.
     """
 
     batch_id: int
@@ -30,7 +30,7 @@ class Batch:
     finished_us: int
     first: int
     last: int
-    latest: int | None
+    left: int
     phases_s: Mapping[str, float]
     watermark_us: int | None = None
     output_rows: int | None = None
@@ -54,9 +54,9 @@ def _instant_us(text: str) -> int:
     return round(datetime.fromisoformat(text).timestamp() * 1e6)
 
 
-def _offset(source: Mapping[str, Any], key: str) -> int | None:
+def _offset(source: Mapping[str, Any], key: str, part: str = "n") -> int | None:
     value = source.get(key)
-    return int(value["n"]) if isinstance(value, Mapping) and "n" in value else None
+    return int(value[part]) if isinstance(value, Mapping) and part in value else None
 
 
 def batch_from_progress(progress: Mapping[str, Any]) -> Batch | None:
@@ -80,7 +80,7 @@ def batch_from_progress(progress: Mapping[str, Any]) -> Batch | None:
         finished_us=started_us + 1000 * total_ms,
         first=_offset(source, "startOffset") or 0,
         last=last,
-        latest=_offset(source, "latestOffset"),
+        left=_offset(source, "endOffset", "left") or 0,
         phases_s=phases_s,
         watermark_us=_instant_us(watermark) if watermark else None,
         output_rows=output_rows if output_rows >= 0 else None,

@@ -12,8 +12,11 @@ WIDTH = 100
 
 def console() -> Console:
     """Return a console for standard output; it keeps to plain text when that is no terminal or NO_COLOR is set."""
-    wide = Console(highlight=False, soft_wrap=False)
-    return wide if wide.is_terminal else Console(highlight=False, width=WIDTH, no_color=True)
+    # No mark-up: names, paths and messages of others are printed as they are.
+    wide = Console(highlight=False, soft_wrap=False, markup=False, emoji=False)
+    if wide.is_terminal:
+        return wide
+    return Console(highlight=False, width=WIDTH, no_color=True, markup=False, emoji=False)
 
 
 def key_values(rows: Iterable[tuple[str, str]]) -> Table:

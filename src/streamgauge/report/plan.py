@@ -29,6 +29,7 @@ def print_plan(plan: Mapping[str, Any], out: Console | None = None) -> None:
     """Print what would run."""
     out = out or console()
     settings, limit = plan["settings"], plan["max_rows_per_batch"]
+    target = format_duration(plan["admission_target_s"])
     source, shuffle = _partitions(plan["source_partitions"]), _partitions(plan["shuffle_partitions"])
     expected, longest = (format_duration(plan[name]) for name in ("expected_duration_s", "longest_duration_s"))
     rows = [
@@ -38,7 +39,7 @@ def print_plan(plan: Mapping[str, Any], out: Console | None = None) -> None:
         ("parameters", ", ".join(f"{k}={v}" for k, v in plan["parameters"].items()) or "none"),
         ("Spark", _spark(plan)),
         ("partitions", f"source {source}, shuffle {shuffle}"),
-        ("admission", f"{format_count(limit)} events per micro-batch" if limit else "5M events per core at most"),
+        ("admission", f"{format_count(limit)} events per micro-batch" if limit else f"adapts to batches of {target}"),
         ("takes", f"about {expected}, {longest} when overloaded"),
         ("stored in", plan["runs"]),
     ]

@@ -46,17 +46,23 @@ def load_function(reference: str) -> tuple[Callable[["DataFrame"], Any], Path]:
     spec = importlib.util.spec_from_file_location(file.stem, file)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
-    # Registered so that functions of the module can be pickled; its folder is searched for its own imports.
+    # Registered while it runs, because dataclasses look their module up, and not longer: it may have the name of
+    # a module in use, and functions of a module that is not registered travel to workers by value.
+    before = sys.modules.get(file.stem)
     sys.modules[file.stem] = module
     sys.path.insert(0, str(file.parent))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidExperimentError(
             f"the file cannot be imported: {_said(error)}",
             where=_place(error, file),
             remedy="mend it and try again",
         ) from error
+    finally:
+        del sys.modules[file.stem]
+        if before is not None:
+            sys.modules[file.stem] = before
     function = getattr(module, name, None)
     if not callable(function):
         known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
