@@ -65,7 +65,9 @@ def log(tmp_path):
 
 
 def test_tasks_belong_to_the_micro_batch_of_their_job(log):
-    path = log(job(0, {0: 1}), task(0, 0, task_id=1), job(1, {1: 1, 2: 1}), task(1, 0, task_id=2), task(2, 0, task_id=3))
+    path = log(
+        job(0, {0: 1}), task(0, 0, task_id=1), job(1, {1: 1, 2: 1}), task(1, 0, task_id=2), task(2, 0, task_id=3)
+    )
     assert [(t.task_id, t.batch_id, t.stage_id) for t in read_tasks(path, query_run_id=QUERY)] == [
         (1, 0, 0),
         (2, 1, 1),

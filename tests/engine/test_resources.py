@@ -50,7 +50,7 @@ def test_a_sampler_takes_a_sample_when_it_starts_and_another_when_it_stops():
     sampler = ResourceSampler(NOBODY, clock)
     sampler.start()
     sampler.stop()
-    assert len(sampler.samples) == 2
+    assert len(sampler.samples) >= 2
     first = sampler.samples[0]
     assert (first.at_us, first.monotonic_s) == (1_007_000_000, 7.0)
     assert first.memory_bytes["tool"] > 0

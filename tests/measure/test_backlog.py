@@ -122,11 +122,23 @@ def test_a_noisy_backlog_that_every_batch_empties_passes_while_its_level_stays()
     times_s = np.arange(60) * 0.6
     backlog = 100_000 + 60_000 * np.sin(times_s / 3)
     assert judge_backlog(times_s, backlog, rate_per_s=200_000).verdict is Verdict.UNKNOWN
-    assert judge_backlog(times_s, backlog, rate_per_s=200_000, is_emptied=True).verdict is Verdict.PASS
+    assert judge_backlog(times_s, backlog, rate_per_s=200_000, left=np.zeros(60)).verdict is Verdict.PASS
 
 
 def test_batches_at_capacity_do_not_pass_even_when_each_empties_the_queue() -> None:
     fixed_s, rate_per_s = 0.3, 200_000
     durations_s = np.cumsum(np.full(14, fixed_s))
-    trend = judge_backlog(np.cumsum(durations_s), durations_s * rate_per_s, rate_per_s=rate_per_s, is_emptied=True)
+    trend = judge_backlog(np.cumsum(durations_s), durations_s * rate_per_s, rate_per_s=rate_per_s, left=np.zeros(14))
     assert trend.verdict is not Verdict.PASS
+
+
+def test_few_long_batches_that_each_leave_more_behind_fail() -> None:
+    times_s, left = np.arange(6) * 3.0, np.arange(1, 7) * 60_000
+    assert judge_backlog(times_s, left + 300_000, rate_per_s=100_000).verdict is Verdict.UNKNOWN
+    trend = judge_backlog(times_s, left + 300_000, rate_per_s=100_000, left=left)
+    assert (trend.verdict, trend.slope_per_s) == (Verdict.FAIL, 20_000)
+
+
+def test_a_limited_query_that_catches_up_does_not_fail() -> None:
+    times_s, left = np.arange(6) * 3.0, np.array([90, 70, 60, 40, 20, 10]) * 1000
+    assert judge_backlog(times_s, left, rate_per_s=100_000, left=left).verdict is not Verdict.FAIL

@@ -15,11 +15,11 @@ SourcePartitions = Annotated[int | None, typer.Option("--source-partitions", hel
 MaxRows = Annotated[
     str | None,
     typer.Option(
-        "--max-rows-per-batch", help="Admission limit in events; by default it adapts so that batches end in about 3 s."
+        "--max-rows-per-batch", help="Admission limit in events; by default it adapts: batches end in about 3 s."
     ),
 ]
 Events = Annotated[str | None, typer.Option("--events", help="Event stream for a function of your own; default ysb.")]
 Source = Annotated[str, typer.Option("--source", help="Where events come from.")]
 Sink = Annotated[str, typer.Option("--sink", help="Where results go.")]
 Mode = Annotated[str, typer.Option("--mode", help="Execution mode.")]
-Verify = Annotated[bool, typer.Option("--verify/--no-verify", help="Check answer and generator after the load.")]
+Verify = Annotated[bool, typer.Option("--verify/--no-verify", help="Check answer and generator before the load.")]

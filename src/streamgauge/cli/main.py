@@ -8,7 +8,7 @@ import typer
 from streamgauge._version import __version__
 from streamgauge.cli import catalogue, doctor, generate, plan, run, runs, verify
 from streamgauge.cli.options import print_json
-from streamgauge.errors import EXIT_BUG, EXIT_INTERRUPTED, StreamgaugeError
+from streamgauge.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, StreamgaugeError, UsageError
 
 app = typer.Typer(
     name="streamgauge",
@@ -59,12 +59,25 @@ def _report(error: StreamgaugeError, *, as_json: bool) -> None:
         typer.echo(f"  {note}", err=True)
 
 
+def _run(*, as_json: bool) -> None:
+    """Run the command line; with --json the parser's own complaints become documents too."""
+    try:
+        sys.exit(app(standalone_mode=not as_json) or EXIT_OK)
+    except Exception as error:
+        # Known by what it can do: its class has no public name in all versions of the parser.
+        if not hasattr(error, "format_message"):
+            raise
+        command = getattr(getattr(error, "ctx", None), "command_path", "streamgauge")
+        raise UsageError(error.format_message(), remedy=f"see `{command} --help`") from error
+
+
 def main() -> None:
     """Run the command line and leave with the right exit code."""
+    as_json = "--json" in sys.argv
     try:
-        app()
+        _run(as_json=as_json)
     except StreamgaugeError as error:
-        _report(error, as_json="--json" in sys.argv)
+        _report(error, as_json=as_json)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)

@@ -24,6 +24,10 @@ def plan(
     set_: Set = None,
     conf: Conf = None,
     events: load.Events = None,
+    source: load.Source = "embedded",
+    sink: load.Sink = "noop",
+    mode: load.Mode = "micro-batch",
+    verify: load.Verify = True,
     seed: Seed = 1,
     runs: Runs = None,
     json_: Json = False,
@@ -48,6 +52,10 @@ def plan(
         source_partitions=source_partitions,
         max_rows_per_batch=max_rows_per_batch,
         conf=pairs(conf, "--conf"),
+        source=source,
+        sink=sink,
+        mode=mode,
+        verify=verify,
         seed=seed,
     )
     if json_:

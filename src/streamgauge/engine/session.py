@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.engine.java import find_java
-from streamgauge.errors import EnvironmentNotReadyError, InvalidExperimentError, UsageError
+from streamgauge.errors import EnvironmentNotReadyError, InvalidExperimentError, StreamgaugeError, UsageError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -240,14 +241,38 @@ def ship_package(session: Session) -> None:
     session.spark.sparkContext.addPyFile(archive)
 
 
-def describe_invalid_conf(conf: Mapping[str, str]) -> None:
-    """Refuse Spark settings that are ours to make, with the option that makes them."""
-    options = {
-        "spark.master": "--master",
-        "spark.sql.shuffle.partitions": "--shuffle-partitions",
-        "spark.eventLog.dir": "nothing: the event log is part of the run directory",
-        "spark.eventLog.enabled": "nothing: the event log is part of the run directory",
-    }
+RESERVED = {
+    "spark.master": "use --master or --cores",
+    "spark.sql.shuffle.partitions": "use --shuffle-partitions",
+    "spark.eventLog.enabled": "leave it out: stage and task metrics are read from the event log",
+    "spark.eventLog.dir": "leave it out: the event log is kept with the run",
+    "spark.eventLog.compress": "leave it out: the event log is read while it is written",
+    "spark.eventLog.rolling.enabled": "leave it out: the event log is read while it is written",
+    "spark.sql.session.timeZone": "leave it out: events and references are in UTC",
+}
+
+
+def refuse_reserved(conf: Mapping[str, str]) -> None:
+    """Refuse Spark settings that a run depends on, with what to do instead."""
     for key in conf:
-        if key in options:
-            raise InvalidExperimentError(f"{key} is not set with --conf", where="--conf", remedy=f"use {options[key]}")
+        if key in RESERVED:
+            raise InvalidExperimentError(f"{key} cannot be set", where="--conf", remedy=RESERVED[key])
+
+
+@contextmanager
+def temporary_session(settings: SessionSettings) -> Iterator[Session]:
+    """Open a session whose scratch folder goes with it; after an error Spark's log is kept and named."""
+    with tempfile.TemporaryDirectory(prefix="streamgauge-", ignore_cleanup_errors=True) as scratch:
+        log = Path(scratch) / "spark.log"
+        try:
+            with open_session(settings, scratch=Path(scratch), log=log) as session:
+                ship_package(session)
+                session.spark.conf.set("spark.sql.shuffle.partitions", str(session.cores))
+                yield session
+        except StreamgaugeError as error:
+            if error.where == str(log):
+                handle, kept = tempfile.mkstemp(prefix="streamgauge-spark-", suffix=".log")
+                os.close(handle)
+                shutil.copyfile(log, kept)
+                error.where = kept
+            raise

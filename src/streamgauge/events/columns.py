@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
+SEPARATOR = "\x1f"
+
 
 def divide(dividend: "Column", divisor: "int | Column") -> "Column":
     """Divide whole numbers and drop the fraction; exact, unlike a division of doubles."""
@@ -22,8 +24,14 @@ def modulo(dividend: "Column", divisor: int) -> "Column":
     return dividend % F.lit(divisor).cast("long")
 
 
-def pick(index: "Column", values: Sequence[str]) -> "Column":
-    """Look a value up in a constant list; `index` counts from 0."""
+def pick(index: "Column", values: Sequence[str] | Sequence[int]) -> "Column":
+    """Look a value up in a constant list; `index` counts from 0.
+
+    The list is written as one text that Spark's optimizer splits once: a literal list would cost a call to Java
+    for every element.
+    """
     from pyspark.sql import functions as F
 
-    return F.get(F.lit(list(values)), index.cast("int"))
+    texts = F.split(F.lit(SEPARATOR.join(map(str, values))), SEPARATOR)
+    constant = texts if isinstance(values[0], str) else texts.cast("array<bigint>")
+    return F.get(constant, index.cast("int"))

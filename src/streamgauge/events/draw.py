@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.events.columns import pick
+
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
@@ -69,15 +71,15 @@ def draw_column(n: "Column", *, seed: int, field: int, below: int) -> "Column":
 class SlottedLaw:
     """A discrete distribution over 0..size-1, cut into slots of equal probability.
 
-    A draw picks one of 65,536 slots, then a value inside it. The cumulative probabilities at the
-    slot borders are exact to 1/65,536; inside a slot values are equally likely. This needs one array
+    A draw picks one of 4,096 slots, then a value inside it. The cumulative probabilities at the
+    slot borders are exact to 1/4,096; inside a slot values are equally likely. This needs one array
     look-up per draw, whatever the size and the law, and no floating-point number in the engine.
     """
 
     low: Longs
     width: Longs
 
-    SLOTS = 65_536
+    SLOTS = 4096
 
     @classmethod
     def from_weights(cls, weights: npt.NDArray[np.float64]) -> "SlottedLaw":
@@ -104,5 +106,5 @@ class SlottedLaw:
 
         h = F.xxhash64(F.lit(stream_key(seed, field)).cast("long"), n)
         slot = h.bitwiseAND(F.lit(self.SLOTS - 1).cast("long")).cast("int")
-        low, width = (F.get(F.lit(values.tolist()), slot).cast("long") for values in (self.low, self.width))
+        low, width = (pick(slot, values.tolist()) for values in (self.low, self.width))
         return low + F.pmod(F.shiftright(h, 16), width)

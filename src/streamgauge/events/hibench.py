@@ -122,7 +122,7 @@ EVENTS = EventStream(
     summary="web-log records: a creation time and a line of text with an IP address",
     fields=(
         Field("created", "timestamp", "when the record was created, in whole milliseconds"),
-        Field("line", "string", "page, tab, IP address, comma, filler; 187 characters"),
+        Field("line", "string", "page, tab, IP address, comma, filler; 187 characters unless record_length is changed"),
     ),
     parameters=HibenchEvents,
     columns=_columns,

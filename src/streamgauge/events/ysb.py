@@ -128,7 +128,7 @@ EVENTS = EventStream(
     fields=(
         Field("user_id", "string", "UUID of one of 100 users"),
         Field("page_id", "string", "UUID of one of 100 pages"),
-        Field("ad_id", "string", "UUID of the ad; ads i*10..i*10+9 belong to campaign i"),
+        Field("ad_id", "string", "identifier of the ad; the ads of a campaign have consecutive numbers"),
         Field("ad_type", "string", "banner, modal, sponsored-search, mail or mobile"),
         Field("event_type", "string", "view, click or purchase"),
         Field("event_time", "timestamp", "when the event was due, in whole milliseconds"),

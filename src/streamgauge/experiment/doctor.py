@@ -91,9 +91,9 @@ def _cores() -> Check:
 
 def _runs(root: Path) -> Check:
     existing = root
-    while not existing.exists():
-        existing = existing.parent
     try:
+        while not existing.exists():
+            existing = existing.parent
         with tempfile.TemporaryFile(dir=existing):
             free = shutil.disk_usage(existing).free
     except OSError as error:
@@ -126,9 +126,9 @@ def _spark() -> Check:
     return Check("Spark", first.verdict, detail, "; ".join(first.reasons))
 
 
-def examine(*, deep: bool = False, runs: Path | None = None) -> Examination:
+def examine(*, deep: bool = False, runs: str | Path | None = None) -> Examination:
     """Look at everything that a run needs; `deep` starts Spark as well."""
-    root = runs if runs is not None else default_root(os.environ)
+    root = Path(runs) if runs is not None else default_root(os.environ)
     quick: list[Callable[[], Check]] = [
         _python,
         _java,

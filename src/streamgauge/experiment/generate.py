@@ -3,7 +3,6 @@
 import hashlib
 import itertools
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 
 from streamgauge.errors import EnvironmentNotReadyError, UsageError, closest
 from streamgauge.events import EventStream, Parameters, event_stream
-from streamgauge.experiment.settings import parse_settings
+from streamgauge.experiment.settings import parse_seed, parse_settings
 from streamgauge.experiment.verify import BASE_TIME_US, FiniteStream
 from streamgauge.units import parse_count, parse_rate
 from streamgauge.workloads import catalogue
@@ -118,7 +117,7 @@ def generate(
     events: str | int = "10k",
     rate: str | float = "1000",
     format: str = "parquet",  # noqa: A002
-    output: Path = Path("events"),
+    output: str | Path = "events",
     source_partitions: int = 1,
     parameters: Mapping[str, Any] | None = None,
     seed: int = 1,
@@ -127,26 +126,24 @@ def generate(
     session: "Session | None" = None,
 ) -> Generation:
     """Write `events` events in `source_partitions` files; `tell` gets the events done and all."""
+    from streamgauge.engine.session import SessionSettings, temporary_session
+
     chosen = _stream_of(stream)
     checked = parse_parameters(chosen.parameters, parameters or {}, owner=chosen.name)
-    finite = FiniteStream(parse_count(events, where="--events"), parse_rate(rate), seed)
+    finite = FiniteStream(parse_count(events, where="--events"), parse_rate(rate), parse_seed(seed))
     settings = parse_settings(cores=cores, source_partitions=source_partitions)
     if format not in FORMATS:
         raise UsageError(f'unknown format "{format}"', where="--format", remedy=closest(format, FORMATS))
+    if source_partitions > finite.events:
+        what = f"{finite.events} events cannot fill {source_partitions} files"
+        raise UsageError(what, where="--source-partitions", remedy=f"use 1 to {finite.events}")
+    output = Path(output)
     _make_output(output)
     try:
-        with tempfile.TemporaryDirectory(prefix="streamgauge-", ignore_cleanup_errors=True) as scratch:
-            if session is not None:
-                return _write(session, chosen, checked, finite, format, output, source_partitions, tell)
-            from streamgauge.engine.session import SessionSettings, open_session
-
-            folder = Path(scratch)
-            with open_session(
-                SessionSettings(settings.master, {}, event_log=False),
-                scratch=folder,
-                log=folder / "spark.log",
-            ) as opened:
-                return _write(opened, chosen, checked, finite, format, output, source_partitions, tell)
+        if session is not None:
+            return _write(session, chosen, checked, finite, format, output, source_partitions, tell)
+        with temporary_session(SessionSettings(settings.master, {}, event_log=False)) as opened:
+            return _write(opened, chosen, checked, finite, format, output, source_partitions, tell)
     except BaseException as error:
         shutil.rmtree(output, ignore_errors=True)
         if isinstance(error, OSError):

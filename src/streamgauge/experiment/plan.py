@@ -12,7 +12,7 @@ from streamgauge.experiment.settings import parse_settings
 from streamgauge.store import default_root
 from streamgauge.workloads.parameters import parse_parameters
 
-# Starting Spark, the first micro-batch, the checks at the end: what a run takes besides its load.
+# Starting Spark, the checks before the load, the first micro-batch: what a run takes besides its load.
 OVERHEAD_S = 35.0
 
 

@@ -103,7 +103,6 @@ class Experiment:
     clock: Clock
     session: "Session | None" = None
     batches: list[Batch] = field(default_factory=list)
-    idle_batches: int = 0
     phase: str = "start"
 
     def execute(self) -> Run:
@@ -191,7 +190,7 @@ class Experiment:
         sampler = ResourceSampler(session.process.pid, self.clock)
         sampler.start()
         try:
-            self._load(query, writer, interrupts)
+            self._load(query, writer, interrupts, {"cores": cores, "output_mode": output_mode})
         finally:
             sampler.stop()
             self._enter("stopping the query")
@@ -252,14 +251,13 @@ class Experiment:
         query.wait(lambda: bool(self.batches), deadline_s=START_DEADLINE_S, what="the first micro-batch")
         return query, output_mode
 
-    def _load(self, query: "Query", writer: RunWriter, interrupts: Interrupts) -> None:
+    def _load(
+        self, query: "Query", writer: RunWriter, interrupts: Interrupts, circumstances: Mapping[str, Any]
+    ) -> None:
         """Open the gate, let the load run, and wait until all of it is processed or the deadline is over."""
-        from streamgauge.engine.source import Gate
-
         self.origin_us = round(self.clock.wall_s() * 1e6)
         self.closed_us = self.origin_us + round(self.settings.load_s * 1e6)
-        Gate(self.origin_us, self.closed_us).write(self.control)
-        writer.update(load={"origin_us": self.origin_us, "closed_us": self.closed_us})
+        self._open_gate(writer, circumstances)
         measure_us = self.origin_us + round(self.settings.warmup_s * 1e6)
         self._enter("warm-up")
         while (now_us := round(self.clock.wall_s() * 1e6)) < self.closed_us and not interrupts.count:
@@ -268,13 +266,19 @@ class Experiment:
             self._tick(query)
         if interrupts.count:
             self.closed_us = min(self.closed_us, round(self.clock.wall_s() * 1e6))
-            Gate(self.origin_us, self.closed_us).write(self.control)
-            writer.update(load={"origin_us": self.origin_us, "closed_us": self.closed_us})
+            self._open_gate(writer, circumstances)
         self._enter("drain")
         offered = int(self.schedule.created(self.closed_us - self.origin_us))
         deadline_s = self.clock.monotonic_s() + self.settings.drain_s
         while self.batches[-1].last < offered and interrupts.count < 2 and self.clock.monotonic_s() < deadline_s:
             self._tick(query)
+
+    def _open_gate(self, writer: RunWriter, circumstances: Mapping[str, Any]) -> None:
+        """Let the load run from `origin_us` to `closed_us`, and store that it does."""
+        from streamgauge.engine.source import Gate
+
+        Gate(self.origin_us, self.closed_us).write(self.control)
+        writer.update(load={"origin_us": self.origin_us, "closed_us": self.closed_us, **circumstances})
 
     def _tick(self, query: "Query") -> None:
         query.check()

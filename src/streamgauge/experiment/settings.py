@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from streamgauge.arrivals import Law, parse_law
+from streamgauge.engine.session import refuse_reserved
 from streamgauge.errors import UsageError, closest
 from streamgauge.units import parse_count, parse_duration, parse_rate
 
@@ -13,6 +14,7 @@ from streamgauge.units import parse_count, parse_duration, parse_rate
 ADMIT_S = 3.0
 ADMIT_TRIGGERS = 2.0
 MAX_TOTAL_EVENTS = 10**13
+MAX_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,13 @@ def _partitions(value: int | None, where: str) -> int | None:
     return value
 
 
+def parse_seed(seed: int) -> int:
+    """Refuse a seed that does not fit in the 64 bits that every draw hashes."""
+    if not -MAX_SEED <= seed <= MAX_SEED:
+        raise UsageError(f"seed {seed} is out of range", where="--seed", remedy=f"use {-MAX_SEED} to {MAX_SEED}")
+    return seed
+
+
 def parse_settings(
     *,
     rate: str | float = "50k",
@@ -116,7 +125,7 @@ def parse_settings(
         shuffle_partitions=_partitions(shuffle_partitions, "--shuffle-partitions"),
         source_partitions=_partitions(source_partitions, "--source-partitions"),
         max_rows_per_batch=limit,
-        seed=seed,
+        seed=parse_seed(seed),
         verify=verify,
         source=_choice(source, ("embedded",), "--source"),
         sink=_choice(sink, ("noop",), "--sink"),
@@ -125,5 +134,6 @@ def parse_settings(
     )
     if settings.rate_per_s * settings.load_s > MAX_TOTAL_EVENTS:
         raise UsageError("more than 10^13 events in one run", where="--rate", remedy="lower the rate or the duration")
+    refuse_reserved(settings.conf)
     settings.law  # noqa: B018  (an unknown law is a mistake now, not later)
     return settings

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from streamgauge.errors import InvalidExperimentError
 from streamgauge.store import SCHEMA_VERSION, StoredRun
 
 
@@ -14,7 +15,7 @@ def summary_of(stored: StoredRun) -> dict[str, Any]:
         "workload": stored.document["workload"],
     }
     if stored.document.get("summary"):
-        return {**head, **stored.document["summary"]}
+        return {**stored.document["summary"], **head}
     reasons = list(stored.document.get("reasons") or [])
     if stored.status == "running":
         return {**head, "verdict": "unknown", "reasons": ["the run is still going on"]}
@@ -25,7 +26,14 @@ def summary_of(stored: StoredRun) -> dict[str, Any]:
             "verdict": "unknown",
             "reasons": reasons or ["the run ended before any event was offered"],
         }
-    return {**head, **_partial(stored, load, reasons)}
+    try:
+        return {**head, **_partial(stored, load, reasons)}
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InvalidExperimentError(
+            f"the configuration or the load is not one of ours ({type(error).__name__}: {error})",
+            where=str(stored.path / "run.json"),
+            remedy="restore the file from a copy, or remove the run with `streamgauge runs remove`",
+        ) from error
 
 
 def _partial(stored: StoredRun, load: dict[str, Any], reasons: list[str]) -> dict[str, Any]:

@@ -142,7 +142,8 @@ def stages(batches: Sequence[Batch], tasks: Sequence[Task]) -> dict[str, Any]:
     return {
         "tasks": len(chosen),
         "failed_tasks": sum(1 for t in tasks if t.batch_id in ids and not t.is_ok),
-        "missing_tasks": missing_tasks(tasks),
+        # Not those of a batch that was broken off when the query stopped: its tasks were never run.
+        "missing_tasks": missing_tasks(t for t in tasks if t.batch_id in ids),
         "run_s": sum(t.run_s for t in chosen),
         "cpu_s": sum(t.cpu_s for t in chosen),
         "gc_s": sum(t.gc_s for t in chosen),
@@ -164,7 +165,7 @@ def resources(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
         "cores_used": {role: (inside[-1].cpu_s[role] - inside[0].cpu_s[role]) / elapsed_s for role in ROLES},
         "peak_memory_bytes": {role: max(s.memory_bytes[role] for s in inside) for role in ROLES},
         "stolen_share": (inside[-1].stolen_s - inside[0].stolen_s) / elapsed_s / max(1, evidence.cores),
-        "clock_jump_s": clock_jump_s(inside),
+        "clock_jump_s": clock_jump_s(evidence.resources),
     }
 
 
@@ -216,9 +217,10 @@ def _judge_steady(steady: SteadyState) -> Finding:
     return Finding("steady", verdict, steady.reason)
 
 
-def _judge_clock(evidence: Evidence, used: dict[str, Any] | None) -> Finding:
+def _judge_clock(evidence: Evidence) -> Finding:
     negative = sum(negative_events(evidence.schedule, evidence.origin_us, b) for b in evidence.batches)
-    jump_s = used["clock_jump_s"] if used else 0.0
+    # Over all samples: a large jump moves those that follow it out of the measured time.
+    jump_s = clock_jump_s(evidence.resources)
     if negative:
         reason = f"{negative} events were emitted before they were created: the clock jumped"
         return Finding("clock", Verdict.UNKNOWN, reason)
@@ -241,7 +243,7 @@ def _judge_evidence(evidence: Evidence, holes: Sequence[str], measured: Measured
     return Finding("evidence", Verdict.PASS, "every micro-batch was reported")
 
 
-def findings(evidence: Evidence, measured: Measured, trend: BacklogTrend, used: dict[str, Any] | None) -> list[Finding]:
+def findings(evidence: Evidence, measured: Measured, trend: BacklogTrend) -> list[Finding]:
     """Ask every question that decides the verdict."""
     accounting = account(evidence.offered, evidence.batches)
     found = [
@@ -249,14 +251,14 @@ def findings(evidence: Evidence, measured: Measured, trend: BacklogTrend, used: 
         _judge_load(evidence, measured, trend, accounting.in_flight),
         _judge_drain(evidence, accounting.in_flight),
         _judge_steady(measured.steady),
-        _judge_clock(evidence, used),
+        _judge_clock(evidence),
     ]
     if evidence.is_interrupted:
         found.append(Finding("complete", Verdict.UNKNOWN, "the run was interrupted before its time"))
     if evidence.answer is not None:
         reason = "; ".join(evidence.answer.reasons) or "the answer equals the reference"
-        prefix = "" if evidence.answer.verdict is Verdict.PASS else "wrong answer: "
-        found.append(Finding("answer", evidence.answer.verdict, prefix + reason))
+        prefix = {Verdict.PASS: "", Verdict.FAIL: "wrong answer: ", Verdict.UNKNOWN: "answer not compared: "}
+        found.append(Finding("answer", evidence.answer.verdict, prefix[evidence.answer.verdict] + reason))
     return found
 
 
@@ -270,7 +272,8 @@ def warnings(
     """Say what a careful reader would want to know, with the option that would help."""
     said = []
     settings = evidence.settings
-    if not measured.steady.settled and measured.steady.change is not None:
+    sustained = not any(b.left for b in measured.batches)
+    if sustained and not measured.steady.settled and measured.steady.change is not None:
         said.append(f"{measured.steady.reason}; a longer --warmup would give steadier numbers")
     durations = [b.duration_s for b in measured.batches]
     if settings.trigger_s and durations and float(np.median(durations)) > settings.trigger_s:
@@ -331,10 +334,10 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         times_s,
         backlog,
         rate_per_s=rate or evidence.settings.rate_per_s,
-        is_emptied=not any(b.left for b in measured.batches),
+        left=[b.left for b in measured.batches],
     )
     used = resources(evidence, measured)
-    found = findings(evidence, measured, trend, used)
+    found = findings(evidence, measured, trend)
     phases_s, idle_share = phases(measured.batches, evidence.tasks)
     work = stages(measured.batches, evidence.tasks)
     processed = processed_rate(evidence.batches, measured.from_us, measured.until_us)

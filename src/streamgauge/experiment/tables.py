@@ -22,7 +22,9 @@ def batches_table(evidence: Evidence) -> "pa.Table":
             "watermark_us", "output_rows", "state_rows", "state_bytes", "state_commit_s", "late_rows",
         )
     }  # fmt: skip
-    columns["backlog_events"] = [int(schedule.created(b.emitted_us - origin_us)) - b.last for b in batches]
+    columns["backlog_events"] = [
+        int(schedule.created(min(b.emitted_us, evidence.closed_us) - origin_us)) - b.last for b in batches
+    ]
     columns["end_to_end_latency_mean_s"] = [h.mean_s if h.count else None for h in latencies]
     columns["end_to_end_latency_max_s"] = [h.max_us / 1e6 if h.max_us is not None else None for h in latencies]
     for phase in batches[0].phases_s if batches else ():

@@ -1,13 +1,12 @@
 """Verifying several workloads in one Spark session."""
 
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import EnvironmentNotReadyError
-from streamgauge.experiment.settings import parse_settings
+from streamgauge.experiment.settings import parse_seed, parse_settings
 from streamgauge.experiment.verify import FiniteStream, Verification, default_stream, verify_workload
 from streamgauge.units import parse_count, parse_rate
 from streamgauge.verdict import Verdict
@@ -42,38 +41,33 @@ def verify(
     cores: int | None = None,
     master: str | None = None,
     seed: int = 1,
-    save: Path | None = None,
+    save: str | Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Verifications:
     """Verify workloads by name or suite, all of them by default; `tell` gets a line per step."""
-    from streamgauge.engine.session import SessionSettings, open_session, ship_package
+    from streamgauge.engine.session import SessionSettings, temporary_session
 
     workloads = _chosen(names)
     checked = {w.name: parse_parameters(w.parameters, parameters or {}, owner=w.name) for w in workloads}
     streams = {w.name: _stream(w, events, rate, seed) for w in workloads}
     settings = parse_settings(cores=cores, master=master, conf=conf)
+    save = None if save is None else Path(save)
     if save is not None:
         _make_folder(save)
     tell("starting Spark")
     results = []
-    with tempfile.TemporaryDirectory(prefix="streamgauge-", ignore_cleanup_errors=True) as scratch:
-        folder = Path(scratch)
-        session_settings = SessionSettings(settings.master, settings.conf, event_log=False)
-        with open_session(session_settings, scratch=folder, log=folder / "spark.log") as session:
-            ship_package(session)
-            session.spark.conf.set("spark.sql.shuffle.partitions", str(session.cores))
-            for workload in workloads:
-                tell(workload.name)
-                results.append(
-                    verify_workload(
-                        session,
-                        workload,
-                        checked[workload.name],
-                        streams[workload.name],
-                        folder=folder / "verification",
-                        save=save,
-                    )
-                )
+    with temporary_session(SessionSettings(settings.master, settings.conf, event_log=False)) as session:
+        for workload in workloads:
+            tell(workload.name)
+            result = verify_workload(
+                session,
+                workload,
+                checked[workload.name],
+                streams[workload.name],
+                folder=session.scratch / "verification",
+                save=save,
+            )
+            results.append(result)
     return Verifications(tuple(results))
 
 
@@ -82,7 +76,7 @@ def _stream(workload: Workload, events: str | int | None, rate: str | float | No
     return FiniteStream(
         usual.events if events is None else parse_count(events, where="--events"),
         usual.rate_per_s if rate is None else parse_rate(rate),
-        seed,
+        parse_seed(seed),
     )
 
 

@@ -11,6 +11,7 @@ from streamgauge.verdict import Verdict
 
 MIN_POINTS = 10
 MAX_GAP_SHARE = 0.25
+MIN_LEFT_POINTS = 4
 MAX_GROWTH_OF_EMPTIED = 1.5
 
 
@@ -69,30 +70,52 @@ def _judge_emptied(y: Floats, trend: BacklogTrend) -> BacklogTrend:
     return replace(trend, verdict=Verdict.PASS, reason=reason)
 
 
+def _judge_left(t: Floats, left: Floats, trend: BacklogTrend, limit_per_s: float) -> BacklogTrend:
+    """Judge a backlog that no micro-batch could take whole: what each of them left behind must not keep growing."""
+    slope_per_s = float(left[-1] - left[0]) / float(t[-1] - t[0])
+    if np.any(np.diff(left) <= 0) or slope_per_s <= limit_per_s:
+        return trend
+    reason = f"no micro-batch took all there was, and what they left grows by {format_count(slope_per_s)} events/s"
+    return replace(trend, slope_per_s=slope_per_s, verdict=Verdict.FAIL, reason=reason)
+
+
 def judge_backlog(
     times_s: Sequence[float] | Floats,
     backlog: Sequence[float] | Floats,
     *,
     rate_per_s: float,
+    left: Sequence[float] | Floats | None = None,
     tolerance: float = 0.005,
-    is_emptied: bool = False,
     rng: np.random.Generator | None = None,
 ) -> BacklogTrend:
     """Judge whether the backlog has stopped growing, at an offered rate of `rate_per_s`.
 
     Fail when the slope's interval lies above `tolerance` times the rate, pass when it lies below twice that,
-    else unknown. Fewer than ten points, or none for over a quarter of the time, are unknown as well: silence
-    is not success. A step or a stall is no growth, but it widens the interval.
+    else unknown. Fewer than ten points, or none for a quarter of the time, are unknown: silence is not success.
+    `left` is what each micro-batch left behind because an admission limit cut it short. Where the slope alone
+    decides nothing it may: a backlog that every batch took whole passes as long as its level stays, and one that
+    none of at least four took whole fails when each left more than the one before.
     """
     t, y = np.asarray(times_s, dtype=float), np.asarray(backlog, dtype=float)
     if t.shape != y.shape or t.ndim != 1:
         raise ValueError("every time needs one backlog")
     if not rate_per_s > 0:
         raise ValueError(f"the offered rate must be above 0, not {rate_per_s}")
+    trend = _judge_slope(t, y, rate_per_s, tolerance, rng)
+    if left is None or trend.verdict is not Verdict.UNKNOWN or len(t) < MIN_LEFT_POINTS:
+        return trend
+    rest = np.asarray(left, dtype=float)
+    if np.all(rest > 0):
+        return _judge_left(t, rest, trend, tolerance * rate_per_s)
+    return _judge_emptied(y, trend) if not np.any(rest) and len(t) >= MIN_POINTS else trend
+
+
+def _judge_slope(
+    t: Floats, y: Floats, rate_per_s: float, tolerance: float, rng: np.random.Generator | None
+) -> BacklogTrend:
     missing = _missing_evidence(t, y)
     if missing:
         return BacklogTrend(None, None, None, Verdict.UNKNOWN, missing)
     slope = slope_interval(t, y, rng=rng)
     verdict, reason = _decide(slope, rate_per_s, tolerance)
-    trend = BacklogTrend(slope.value, slope.low, slope.high, verdict, reason)
-    return _judge_emptied(y, trend) if is_emptied and verdict is Verdict.UNKNOWN else trend
+    return BacklogTrend(slope.value, slope.low, slope.high, verdict, reason)

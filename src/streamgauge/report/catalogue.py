@@ -4,11 +4,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from streamgauge.events import EventStream, Field, Parameters
-from streamgauge.report.console import console
+from streamgauge.report.console import console, plain_table
 from streamgauge.workloads import Workload
 from streamgauge.workloads.parameters import describe_parameters
 
@@ -16,14 +15,14 @@ from streamgauge.workloads.parameters import describe_parameters
 def print_list(workloads: Sequence[Workload], streams: Sequence[EventStream], out: Console | None = None) -> None:
     """Print the names and questions of all workloads, and the event streams."""
     out = out or console()
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table = plain_table()
     table.add_column("workload", no_wrap=True)
     table.add_column("question")
     for workload in workloads:
         table.add_row(workload.name, workload.question)
     out.print(table)
     out.print()
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table = plain_table()
     table.add_column("event stream", no_wrap=True)
     table.add_column("what it holds")
     for stream in streams:
@@ -73,7 +72,7 @@ def describe_workload(workload: Workload) -> dict[str, Any]:
 
 
 def _print_fields(title: str, fields: Iterable[Field], out: Console) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table = plain_table()
     for column in (title, "type", "meaning"):
         table.add_column(column)
     for f in fields:
@@ -83,7 +82,7 @@ def _print_fields(title: str, fields: Iterable[Field], out: Console) -> None:
 
 
 def _print_parameters(model: type[Parameters], out: Console) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table = plain_table()
     for column in ("parameter", "default", "domain", "effect"):
         table.add_column(column)
     for p in describe_parameters(model):

@@ -29,10 +29,16 @@ def key_values(rows: Iterable[tuple[str, str]]) -> Table:
     return table
 
 
-def plain_table(*columns: str, numbers: Iterable[str] = ()) -> Table:
-    """Return an empty table without lines; columns in `numbers` are aligned to the right."""
-    right = set(numbers)
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
-    for column in (*columns, *numbers):
-        table.add_column(column, justify="right" if column in right else "left")
+def bullets(texts: Iterable[str], mark: str, *, style: str = "") -> Table:
+    """Return one text per line behind a mark; long ones keep their margin."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(style=style, no_wrap=True)
+    table.add_column()
+    for text in texts:
+        table.add_row(mark, Text(text))
     return table
+
+
+def plain_table() -> Table:
+    """Return an empty table without lines."""
+    return Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")

@@ -1,17 +1,16 @@
 """The doctor's findings on the terminal."""
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from streamgauge.experiment.doctor import Examination
-from streamgauge.report.console import COLOURS, console
+from streamgauge.report.console import COLOURS, console, plain_table
 
 
 def print_checks(result: Examination, out: Console | None = None) -> None:
     """Print a row per check, with its remedy where it needs one."""
     out = out or console()
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table = plain_table()
     for name in ("check", "verdict", "detail"):
         table.add_column(name)
     for check in result.checks:

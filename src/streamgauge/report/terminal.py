@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from streamgauge.experiment.stored import summary_of
-from streamgauge.report.console import COLOURS, console, key_values
+from streamgauge.report.console import COLOURS, bullets, console, key_values, plain_table
 from streamgauge.store import RunListing, StoredRun
 from streamgauge.units import format_bytes, format_count, format_duration, format_rate
 
@@ -85,7 +85,7 @@ def _state(s: Mapping[str, Any]) -> str:
 
 
 def _latency_table(s: Mapping[str, Any]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table = plain_table()
     table.add_column("latency", min_width=12)
     names = ("mean", "p50", "p90", "p95", "p99", "max")
     for name in names:
@@ -99,7 +99,7 @@ def _latency_table(s: Mapping[str, Any]) -> Table:
 
 
 def _phase_table(s: Mapping[str, Any]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table = plain_table()
     table.add_column("phase of a batch", min_width=12)
     table.add_column("mean", justify="right")
     table.add_column("share", justify="right")
@@ -126,12 +126,10 @@ def print_summary(stored: StoredRun, out: Console | None = None) -> None:
     status = "" if stored.status == "finished" else f" ({stored.status})"
     out.print()
     out.print(Text.assemble((verdict.upper(), f"bold {COLOURS[verdict]}"), f"  {s['workload']}{status}"))
-    for reason in s["reasons"]:
-        out.print(Text(f"  - {reason}"))
+    out.print(bullets(s["reasons"], "  -"))
     if "batches" in s:
         _print_numbers(s, out)
-    for warning in s.get("warnings", ()):
-        out.print(Text.assemble(("note: ", "yellow"), warning))
+    out.print(bullets(s.get("warnings", ()), "note:", style="yellow"))
     out.print(key_values([("stored in", str(stored.path))]))
 
 
@@ -168,7 +166,7 @@ def print_runs(listings: Sequence[RunListing], root: Path, out: Console | None =
     if not listings:
         out.print(Text(f"no runs in {root}; `streamgauge run ysb` makes one"))
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table = plain_table()
     for name in ("run", "workload", "status", "verdict"):
         table.add_column(name, overflow="fold")
     for r in listings:

@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from streamgauge.experiment.verification import Verifications
-from streamgauge.report.console import COLOURS, console
+from streamgauge.report.console import COLOURS, console, plain_table
 
 
 @contextmanager
@@ -27,7 +26,7 @@ def verification_progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
 def print_verifications(results: Verifications, out: Console | None = None) -> None:
     """Print a row per workload, and what differs where something does."""
     out = out or console()
-    table = Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+    table = plain_table()
     table.add_column("workload")
     table.add_column("verdict")
     for name in ("events", "batches", "expected", "got", "missing", "extra"):

@@ -122,17 +122,17 @@ class RunListing:
     reason: str | None = None
 
 
-def list_runs(root: Path) -> list[RunListing]:
+def list_runs(root: str | Path) -> list[RunListing]:
     """List the runs below `root`, newest first; a root that does not exist has none."""
     # Times and run ids begin with the same digits once the punctuation is gone.
     compact = str.maketrans("", "", "-:")
-    listings = [_listing(folder) for folder in _folders(root)]
+    listings = [_listing(folder) for folder in _folders(Path(root))]
     return sorted(listings, key=lambda r: ((r.created or r.run_id).translate(compact), r.run_id), reverse=True)
 
 
-def open_run(root: Path, reference: str) -> StoredRun:
+def open_run(root: str | Path, reference: str) -> StoredRun:
     """Open a run by its id or the beginning of it, the word `latest`, or the path of its directory."""
-    return read_run(find_run(root, reference))
+    return read_run(find_run(Path(root), reference))
 
 
 def find_run(root: Path, reference: str) -> Path:

@@ -122,8 +122,8 @@ class RunWriter:
 
     @property
     def work(self) -> Path:
-        """The folder for checkpoints and temporary files, gone when the run ends."""
-        return self.path / WORK_FOLDER
+        """The folder for checkpoints and temporary files, gone when the run ends; absolute, as Spark wants it."""
+        return self.path.absolute() / WORK_FOLDER
 
     @property
     def log(self) -> Path:

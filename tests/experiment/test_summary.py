@@ -1,0 +1,367 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from streamgauge.engine.eventlog import Task
+from streamgauge.experiment.evidence import GeneratorCost
+from streamgauge.experiment.summary import summarise
+from streamgauge.verdict import Verdict
+from streamgauge.workloads import Window
+
+from .samples import ORIGIN_US, answer, at_us, batch, evidence, resources, tasks
+
+CONTRACT = {
+    "verdict": None,
+    "reasons": None,
+    "offered_rate_per_s": None,
+    "ingested_rate_per_s": None,
+    "processed_rate_per_s": None,
+    "end_to_end_latency_s": {"count", "mean", "p50", "p90", "p95", "p99", "max"},
+    "backlog_events": {"mean", "max", "slope_per_s"},
+    "batches": None,
+    "batch_duration_s": {"mean", "p50", "p95", "max"},
+    "phases_s": set(),
+    "events": None,
+}
+
+
+def verdicts(summary):
+    return {finding["question"]: finding["verdict"] for finding in summary["findings"]}
+
+
+def emptied():
+    """A run in which nothing but the first, empty micro-batch was reported."""
+    run = evidence()
+    return replace(run, batches=run.batches[:1])
+
+
+@pytest.mark.parametrize("run", [evidence(), evidence(limit=400), emptied(), evidence(rate_per_s=0.01)])
+def test_the_keys_that_scripts_use_are_there_whatever_happened(run):
+    summary = summarise(run)
+    for key, parts in CONTRACT.items():
+        assert key in summary
+        assert (parts or set()) <= set(summary[key] if parts else ())
+    json.dumps(summary, allow_nan=False)
+
+
+def test_a_healthy_run_passes_with_exact_rates():
+    summary = summarise(evidence())
+    assert (summary["verdict"], summary["reasons"], summary["warnings"]) == ("pass", [], [])
+    assert set(verdicts(summary).values()) == {"pass"}
+    assert summary["offered_rate_per_s"] == 1000.0
+    assert summary["ingested_rate_per_s"] == 1000.0
+    assert summary["processed_rate_per_s"] == 1000.0
+    assert (summary["events"], summary["events_processed"], summary["events_unprocessed"]) == (25_000, 25_000, 0)
+
+
+def test_the_latency_of_a_healthy_run_has_its_closed_form():
+    """A batch holds the events of half a second and emits 0.2 s after its start: 0.200, 0.201, … 0.699 s."""
+    latency = summarise(evidence())["end_to_end_latency_s"]
+    assert latency["count"] == 20_000
+    assert latency["mean"] == pytest.approx(0.4495, rel=1e-9)
+    assert latency["max"] == 0.699
+    for name, exact_s in (("p50", 0.449), ("p90", 0.649), ("p95", 0.674), ("p99", 0.694)):
+        assert latency[name] == pytest.approx(exact_s, rel=5e-3)
+
+
+def test_the_backlog_of_a_healthy_run_is_what_arrives_during_a_batch():
+    backlog = summarise(evidence())["backlog_events"]
+    assert (backlog["mean"], backlog["max"], backlog["slope_per_s"]) == (200.0, 200, 0.0)
+
+
+def test_batches_of_a_healthy_run_are_counted_and_timed():
+    summary = summarise(evidence())
+    assert summary["batches"] == 40
+    assert summary["batch_duration_s"] == pytest.approx({"mean": 0.25, "p50": 0.25, "p95": 0.25, "max": 0.25})
+    assert summary["batch_interval_s"]["mean"] == pytest.approx(0.5)
+    assert summary["steady_state"]["from_s"] == 5.0
+    assert summary["steady_state"]["until_s"] == 25.0
+
+
+def test_the_same_evidence_gives_the_same_summary():
+    assert summarise(evidence(limit=400)) == summarise(evidence(limit=400))
+
+
+def test_a_run_that_is_slower_than_its_load_fails_with_the_growth():
+    summary = summarise(evidence(limit=400))
+    assert summary["verdict"] == "fail"
+    assert verdicts(summary)["sustained"] == "fail"
+    assert summary["reasons"][0] == "backlog grows by 200 events/s (20 % of the offered rate)"
+    assert summary["offered_rate_per_s"] == 1000.0
+    assert summary["processed_rate_per_s"] == pytest.approx(800.0)
+    assert summary["ingested_rate_per_s"] == pytest.approx(800.0)
+    assert summary["backlog_events"]["slope_per_s"] == pytest.approx(200.0)
+    assert summary["events_unprocessed"] == 0
+
+
+def test_events_that_wait_for_the_drain_keep_their_whole_latency():
+    """The last of 25,000 events is created at 24.999 s and emitted by batch 63 at 31.7 s: no waiting is left out."""
+    assert summarise(evidence(limit=400))["end_to_end_latency_s"]["max"] == pytest.approx(31.7 - 24.999, abs=0.5)
+
+
+def test_a_gap_in_the_batch_ids_is_unknown():
+    run = evidence()
+    summary = summarise(replace(run, batches=[b for b in run.batches if b.batch_id != 20]))
+    assert summary["verdict"] == "unknown"
+    assert verdicts(summary)["evidence"] == "unknown"
+    assert "micro-batch 20 is missing" in summary["reasons"][0]
+
+
+def test_a_batch_that_spark_ran_and_nobody_reported_is_unknown():
+    run = evidence()
+    assert summarise(replace(run, reported_batches=len(run.batches)))["verdict"] == "pass"
+    summary = summarise(replace(run, reported_batches=len(run.batches) + 1))
+    assert summary["verdict"] == "unknown"
+    assert "52 micro-batches, but 51 were reported" in summary["reasons"][0]
+
+
+def test_events_that_were_never_processed_are_counted_and_make_the_verdict_unknown():
+    run = evidence()
+    summary = summarise(replace(run, batches=run.batches[:-1]))
+    assert summary["verdict"] == "unknown"
+    assert verdicts(summary)["drained"] == "unknown"
+    assert summary["events_unprocessed"] == 25_000 - run.batches[-2].last == 499
+    assert summary["events_processed"] == 24_501
+    assert "499 of 25k events were not processed within 30 s" in summary["reasons"][0]
+
+
+def test_a_large_unprocessed_rest_never_passes():
+    run = evidence(limit=100, drain_s=5.0)
+    summary = summarise(run)
+    assert summary["verdict"] == "fail"
+    assert summary["events_unprocessed"] == 25_000 - run.batches[-1].last > 10_000
+
+
+def test_too_few_batches_are_unknown():
+    summary = summarise(evidence(period_s=3.0))
+    assert summary["verdict"] == "unknown"
+    assert verdicts(summary)["sustained"] == "unknown"
+    assert "a trend needs 10" in " ".join(summary["reasons"])
+
+
+def test_no_batches_at_all_are_unknown_and_their_numbers_missing():
+    run = evidence()
+    for batches in ([], run.batches[:1]):
+        summary = summarise(replace(run, batches=batches))
+        assert summary["verdict"] != "pass"
+        assert verdicts(summary)["evidence"] == "unknown"
+        assert summary["processed_rate_per_s"] is None
+        assert summary["end_to_end_latency_s"]["mean"] is None
+        assert summary["backlog_events"]["mean"] is None
+        assert summary["batch_duration_s"]["mean"] is None
+        assert (summary["events"], summary["events_unprocessed"]) == (25_000, 25_000)
+
+
+@pytest.mark.parametrize("jump_s", [0.2, -0.2, 3600.0, -3600.0])
+def test_a_jump_of_the_wall_clock_is_unknown_however_large_it_is(jump_s):
+    summary = summarise(evidence(resources=resources(jump_s=jump_s, jump_at_s=15.0)))
+    assert summary["verdict"] == "unknown"
+    assert verdicts(summary)["clock"] == "unknown"
+    assert "clock jumped" in " ".join(summary["reasons"])
+
+
+def test_a_jump_during_the_warm_up_counts_because_it_moves_the_load():
+    summary = summarise(evidence(resources=resources(jump_s=2.0, jump_at_s=3.0)))
+    assert verdicts(summary)["clock"] == "unknown"
+
+
+def test_events_emitted_before_they_were_created_are_unknown():
+    run = evidence()
+    early = [replace(b, emitted_us=b.emitted_us - 300_000) if b.batch_id == 30 else b for b in run.batches]
+    summary = summarise(replace(run, batches=early))
+    assert summary["verdict"] == "unknown"
+    assert "events were emitted before they were created" in " ".join(summary["reasons"])
+
+
+@pytest.mark.parametrize(("core_s_per_event", "verdict"), [(0.0001, "fail"), (0.002, "unknown")])
+def test_overload_is_blamed_on_the_generator_when_it_takes_most_of_the_cores(core_s_per_event, verdict):
+    cost = GeneratorCost(core_s_per_event, ("ad_id",))
+    summary = summarise(evidence(limit=400, generator=cost))
+    assert verdicts(summary)["sustained"] == verdict
+    assert ("generator-bound" in summary["reasons"][0]) == (verdict == "unknown")
+    assert summary["generator"]["share_of_cores"] == pytest.approx(800 * core_s_per_event / 2)
+    assert summary["generator"]["columns"] == ["ad_id"]
+
+
+def test_an_expensive_generator_that_keeps_up_is_no_reason_to_doubt():
+    summary = summarise(evidence(generator=GeneratorCost(0.0019, ("ad_id",))))
+    assert summary["verdict"] == "pass"
+    assert summary["generator"]["share_of_cores"] == pytest.approx(0.95)
+
+
+def test_an_interrupted_run_is_unknown_and_counts_only_what_was_offered():
+    run = evidence()
+    early = [b for b in run.batches if b.started_us <= at_us(15.0)]
+    summary = summarise(replace(run, batches=early, closed_us=at_us(15.0) - 1, is_interrupted=True))
+    assert summary["verdict"] == "unknown"
+    assert "the run was interrupted before its time" in summary["reasons"]
+    assert summary["events"] == 15_000
+
+
+def test_a_run_interrupted_in_the_warm_up_has_no_numbers():
+    run = evidence()
+    early = [b for b in run.batches if b.started_us <= at_us(2.0)]
+    summary = summarise(replace(run, batches=early, closed_us=at_us(2.0), is_interrupted=True))
+    assert summary["verdict"] == "unknown"
+    assert summary["offered_rate_per_s"] is None
+    assert summary["end_to_end_latency_s"]["count"] == 0
+
+
+def test_a_wrong_answer_fails_a_fast_run():
+    wrong = answer(Verdict.FAIL, missing=3, extra=1, reasons=["3 rows missing and 1 extra of 600 expected"])
+    summary = summarise(evidence(answer=wrong))
+    assert summary["verdict"] == "fail"
+    assert summary["reasons"] == ["wrong answer: 3 rows missing and 1 extra of 600 expected"]
+    assert (summary["answer"]["rows_missing"], summary["answer"]["rows_extra"]) == (3, 1)
+
+
+def test_an_answer_that_could_not_be_compared_is_unknown():
+    doubtful = answer(Verdict.UNKNOWN, reasons=["only 3 micro-batches ran"])
+    summary = summarise(evidence(answer=doubtful))
+    assert summary["verdict"] == "unknown"
+    assert "only 3 micro-batches ran" in summary["reasons"][0]
+
+
+def test_an_answer_that_could_not_be_compared_is_not_called_wrong():
+    doubtful = answer(Verdict.UNKNOWN, reasons=["only 3 micro-batches ran"])
+    assert "wrong" not in summarise(evidence(answer=doubtful))["reasons"][0]
+
+
+def test_a_right_answer_is_part_of_the_summary():
+    summary = summarise(evidence(answer=answer()))
+    assert summary["verdict"] == "pass"
+    assert summary["answer"]["rows_expected"] == summary["answer"]["rows_got"] == 600
+    assert summarise(evidence())["answer"] is None
+
+
+def test_a_starved_run_is_unknown_and_names_the_option_that_helps():
+    summary = summarise(evidence(rate_per_s=2.0))
+    assert summary["verdict"] == "unknown"
+    assert "starved" in summary["reasons"][0]
+    assert "--rate" in summary["reasons"][0]
+
+
+def test_percentiles_need_ten_events_beyond_them():
+    latency = summarise(evidence(rate_per_s=20.0))["end_to_end_latency_s"]
+    assert latency["count"] == 400
+    assert latency["p95"] is not None
+    assert latency["p99"] is None
+
+
+def test_latencies_that_still_rise_are_not_steady():
+    run = evidence()
+    slower = [replace(b, emitted_us=b.emitted_us + 10_000 * b.batch_id) for b in run.batches]
+    summary = summarise(replace(run, batches=slower))
+    assert verdicts(summary)["steady"] == "unknown"
+    assert summary["steady_state"]["settled"] is False
+    assert any("--warmup" in warning for warning in summary["warnings"])
+
+
+@pytest.mark.parametrize("mode", ["append", "update"])
+def test_windowed_results_report_their_latency_from_the_end_of_the_window(mode):
+    summary = summarise(evidence(window=Window(5.0, 5.0, "window_start"), output_mode=mode))
+    assert summary["window_latency_s"]["count"] > 0
+    assert summary["window_latency_s"]["max"] < 2.0
+    assert summarise(evidence())["window_latency_s"] is None
+
+
+def test_phases_tell_running_tasks_from_scheduling():
+    run = evidence()
+    summary = summarise(replace(run, tasks=tasks(run.batches)))
+    assert summary["phases_s"]["tasks"] == pytest.approx(0.1)
+    assert summary["phases_s"]["scheduling"] == pytest.approx(0.04)
+    assert "execution" not in summary["phases_s"]
+    assert sum(summary["phases_s"].values()) == pytest.approx(0.25)
+    assert summary["non_functional_share"] == pytest.approx(0.6)
+
+
+def test_without_tasks_the_execution_is_not_split_and_the_share_unknown():
+    summary = summarise(evidence())
+    assert summary["phases_s"]["execution"] == pytest.approx(0.14)
+    assert summary["non_functional_share"] is None
+
+
+def test_stages_sum_up_the_tasks_of_the_measured_batches():
+    run = evidence()
+    work = summarise(replace(run, tasks=tasks(run.batches)))["stages"]
+    assert (work["tasks"], work["failed_tasks"], work["missing_tasks"], work["executors"]) == (80, 0, 0, 1)
+    assert work["cpu_s"] == pytest.approx(40 * 0.08)
+    assert work["cpu_s_per_event"] == pytest.approx(0.08 / 500)
+    assert work["skew"] == {"median": pytest.approx(1.5), "max": pytest.approx(1.5)}
+
+
+def test_failed_and_missing_tasks_are_counted_and_warned_of():
+    run = evidence()
+    all_tasks = tasks(run.batches)
+    measured = [k for k, task in enumerate(all_tasks) if task.batch_id == 30]
+    all_tasks[measured[0]] = replace(all_tasks[measured[0]], is_ok=False)
+    lost = all_tasks.pop(measured[1])
+    assert isinstance(lost, Task)
+    summary = summarise(replace(run, tasks=all_tasks))
+    assert (summary["stages"]["failed_tasks"], summary["stages"]["missing_tasks"]) == (1, 1)
+    assert any("1 tasks failed" in warning for warning in summary["warnings"])
+    assert any("missing in Spark's event log" in warning for warning in summary["warnings"])
+
+
+def test_tasks_of_a_batch_that_was_broken_off_at_the_end_are_not_missing():
+    run = evidence()
+    torn = [t for t in tasks([*run.batches, batch(51, 25.5, 25_000, 25_400)]) if t.batch_id < 51 or t.partition == 0]
+    assert summarise(replace(run, tasks=torn))["stages"]["missing_tasks"] == 0
+
+
+def test_resources_are_those_of_the_measured_time():
+    used = summarise(evidence(resources=resources()))["resources"]
+    assert used["cores_used"]["java"] == pytest.approx(1.2)
+    assert used["peak_memory_bytes"]["java"] == 900 * 2**20
+    assert used["clock_jump_s"] == pytest.approx(0.0, abs=1e-6)
+    assert summarise(evidence())["resources"] is None
+
+
+def test_cores_without_headroom_are_warned_of():
+    busy = [replace(s, cpu_s=s.cpu_s | {"java": 1.95 * (s.monotonic_s - 50)}) for s in resources()]
+    assert any("no headroom" in warning for warning in summarise(evidence(resources=busy))["warnings"])
+
+
+def test_stolen_time_is_warned_of():
+    stolen = [replace(s, stolen_s=0.2 * (s.monotonic_s - 50)) for s in resources()]
+    assert any("other tenants" in warning for warning in summarise(evidence(resources=stolen))["warnings"])
+
+
+def test_late_rows_are_counted_not_dropped():
+    run = evidence()
+    late = [replace(b, late_rows=2) for b in run.batches]
+    summary = summarise(replace(run, batches=late))
+    assert summary["state"]["late_rows"] == 2 * len(late)
+    assert any("dropped as late" in warning for warning in summary["warnings"])
+
+
+def test_batches_longer_than_the_trigger_are_warned_of():
+    run = evidence()
+    settings = replace(run.settings, trigger_s=0.1)
+    assert any("--trigger" in warning for warning in summarise(replace(run, settings=settings))["warnings"])
+
+
+def test_a_p99_that_rests_on_one_batch_is_warned_of():
+    run = evidence()
+    slow = [
+        replace(b, emitted_us=b.emitted_us + 450_000, finished_us=b.finished_us + 450_000) if b.batch_id == 30 else b
+        for b in run.batches
+    ]
+    summary = summarise(replace(run, batches=slow))
+    assert any("p99 rests on one micro-batch" in warning for warning in summary["warnings"])
+
+
+def test_times_count_from_the_start_of_the_load():
+    run = evidence()
+    later = replace(
+        run,
+        origin_us=run.origin_us + 10**9,
+        closed_us=run.closed_us + 10**9,
+        batches=[
+            replace(b, **{name: getattr(b, name) + 10**9 for name in ("started_us", "emitted_us", "finished_us")})
+            for b in run.batches
+        ],
+    )
+    assert later.origin_us == ORIGIN_US + 10**9
+    assert summarise(later) == summarise(run)

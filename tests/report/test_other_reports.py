@@ -1,0 +1,111 @@
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from streamgauge.events import event_streams
+from streamgauge.experiment.doctor import Check, Examination
+from streamgauge.experiment.generate import Generation
+from streamgauge.experiment.plan import make_plan
+from streamgauge.experiment.verification import Verifications
+from streamgauge.experiment.verify import FiniteStream, Verification
+from streamgauge.report.catalogue import describe_events, describe_workload, print_events, print_list, print_workload
+from streamgauge.report.doctor import print_checks
+from streamgauge.report.generation import print_generation
+from streamgauge.report.plan import print_plan
+from streamgauge.report.verification import print_verifications
+from streamgauge.verdict import Verdict
+from streamgauge.workloads import catalogue
+
+HERE = Path(__file__).parent
+
+
+def printed(show, *arguments):
+    file = io.StringIO()
+    show(*arguments, Console(file=file, width=100, highlight=False, markup=False, emoji=False))
+    return "".join(f"{line.rstrip()}\n" for line in file.getvalue().splitlines())
+
+
+def test_the_list_is_printed_as_in_the_file():
+    text = printed(print_list, list(catalogue().values()), list(event_streams().values()))
+    assert text == (HERE / "list.txt").read_text()
+
+
+@pytest.mark.parametrize("name", list(catalogue()))
+def test_a_description_shows_everything_that_defines_a_workload(name):
+    workload = catalogue()[name]
+    text = printed(print_workload, workload)
+    flat = " ".join(text.split())
+    assert workload.question in flat
+    assert " ".join(workload.reference_sql.split()) in flat
+    for f in (*workload.events.fields, *workload.output):
+        assert f.name in text
+    document = describe_workload(workload)
+    assert document["reference"] == workload.reference_sql
+    assert {p["name"] for p in document["parameters"]} == set(workload.parameters.model_fields)
+    for parameter in document["parameters"]:
+        assert parameter["name"] in text
+
+
+@pytest.mark.parametrize("name", list(event_streams()))
+def test_a_description_shows_everything_that_defines_an_event_stream(name):
+    stream = event_streams()[name]
+    text = printed(print_events, stream)
+    assert stream.summary in text
+    assert all(f.name in text for f in stream.fields)
+    assert [f["name"] for f in describe_events(stream)["schema"]] == [f.name for f in stream.fields]
+
+
+def test_a_plan_is_printed_with_units():
+    plan = make_plan("ysb", rate="200k", duration="1min", warmup="10s", trigger="500ms", cores=2, runs="runs")
+    text = printed(print_plan, plan)
+    for part in ("constant arrivals, 200k/s", "10 s warm-up, 60 s measured", "14,000,000 in all, 12,000,000 measured"):
+        assert part in text
+    assert "local[2], trigger 500 ms, output mode update" in text
+
+
+def test_a_plan_for_a_cluster_says_what_is_decided_later():
+    text = printed(print_plan, make_plan("ysb", master="yarn", max_rows_per_batch="5k"))
+    assert "source one per core, shuffle one per core" in text
+    assert "5k events per micro-batch" in text
+
+
+def test_checks_show_their_remedy_only_where_it_is_needed():
+    checks = (
+        Check("Java", Verdict.FAIL, "no Java was found", "install it"),
+        Check("memory", Verdict.PASS, "8 GiB", ""),
+    )
+    text = printed(print_checks, Examination(checks))
+    assert "no Java was found; install it" in text
+    assert "8 GiB;" not in text
+    assert text.endswith("this machine is not ready\n")
+    assert printed(print_checks, Examination(checks[1:])).endswith("this machine is ready\n")
+
+
+def test_a_generation_shows_its_digest_and_files():
+    result = Generation("ysb", 10_000, "json", ("events/part-00000.json", "events/part-00001.json"), "ab" * 32)
+    text = printed(print_generation, result)
+    assert "10,000 of ysb" in text
+    assert "events/part-00000.json and 1 more" in text
+    assert "ab" * 32 in text
+
+
+def test_verifications_show_what_differs():
+    wrong = Verification(
+        name="ysb",
+        verdict=Verdict.FAIL,
+        reasons=("1 rows missing and 0 extra of 600 expected",),
+        rows_expected=600,
+        rows_got=599,
+        rows_missing=1,
+        rows_extra=0,
+        batches=6,
+        sha256=None,
+        stream=FiniteStream(60_000, 1000.0),
+        examples={"missing": ["('a', 3)"]},
+    )
+    text = printed(print_verifications, Verifications((wrong,)))
+    assert "ysb: 1 rows missing and 0 extra of 600 expected" in text
+    assert "  missing: ('a', 3)" in text
+    assert "60,000" in text

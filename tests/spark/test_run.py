@@ -1,0 +1,130 @@
+"""Whole runs on a real Spark session, short ones; nothing here depends on how fast the machine is."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streamgauge.engine.generator import columns_read
+from streamgauge.engine.session import Session
+from streamgauge.errors import InvalidExperimentError, RunFailedError, StreamgaugeError
+from streamgauge.experiment.run import run
+from streamgauge.measure import check_batches
+from streamgauge.store import list_runs
+from streamgauge.workloads import find_workload
+
+CONTRACT = {
+    "schema_version", "run_id", "run_dir", "workload", "verdict", "reasons", "offered_rate_per_s",
+    "ingested_rate_per_s", "processed_rate_per_s", "end_to_end_latency_s", "backlog_events", "batches",
+    "batch_duration_s", "phases_s", "events",
+}  # fmt: skip
+SHORT: dict[str, Any] = {"rate": "2k", "duration": "4s", "warmup": "1s", "verify": False}
+
+
+@pytest.fixture(scope="module")
+def finished(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return run("ysb", runs=tmp_path_factory.mktemp("runs"), session=session, **SHORT)
+
+
+def test_a_run_accounts_for_every_event(finished: Any) -> None:
+    assert finished.summary["events"] == finished.summary["events_processed"] == 10_000
+    assert finished.summary["events_unprocessed"] == 0
+
+
+def test_a_run_has_all_keys_of_the_contract(finished: Any) -> None:
+    assert set(finished.summary) >= CONTRACT
+    json.dumps(finished.summary, allow_nan=False)
+
+
+def test_progress_has_no_holes_and_every_batch_its_tasks(finished: Any) -> None:
+    stored = finished.stored()
+    batches = stored.batches()
+    assert check_batches(batches) == []
+    tasks = stored.table("tasks").to_pandas()
+    assert set(tasks["batch_id"]) >= {b.batch_id for b in batches if b.events}
+    assert finished.summary["stages"]["missing_tasks"] == 0
+
+
+def test_the_latency_table_counts_the_events_of_the_measured_time(finished: Any) -> None:
+    counted = sum(finished.stored().table("latency")["count"].to_pylist())
+    assert counted == finished.summary["end_to_end_latency_s"]["count"] > 0
+
+
+def test_what_is_stored_is_what_was_returned(finished: Any) -> None:
+    stored = finished.stored()
+    assert stored.status == "finished"
+    assert stored.document["summary"] == json.loads(json.dumps(finished.summary))
+    assert not (stored.path / "work").exists()
+    assert {"run.json", "events.jsonl", "batches.parquet", "tasks.parquet", "latency.parquet"} <= {
+        p.name for p in stored.path.iterdir()
+    }
+
+
+def test_a_verified_run_says_that_the_answer_is_right_and_what_the_generator_costs(
+    session: Session, tmp_path: Path
+) -> None:
+    result = run("hibench-fixwindow", runs=tmp_path, session=session, **(SHORT | {"verify": True}))
+    assert result.summary["answer"]["verdict"] == "pass"
+    assert result.summary["generator"]["core_s_per_event"] > 0
+    assert result.summary["generator"]["columns"] == ["created", "line"]
+
+
+def test_only_the_columns_that_a_query_reads_are_charged_to_the_generator(session: Session, tmp_path: Path) -> None:
+    ysb = find_workload("ysb")
+    typed, text = ysb.parameters(), ysb.parameters.model_validate({"parse_json": True})
+    assert columns_read(session, ysb, typed, tmp_path / "a") == ("ad_id", "event_type", "event_time")
+    assert columns_read(session, ysb, text, tmp_path / "b") == ("value",)
+
+
+def test_overload_is_not_called_a_pass_and_ends_in_time(session: Session, tmp_path: Path) -> None:
+    overload = {"rate": "50M", "duration": "3s", "warmup": "1s", "drain": "3s", "verify": False}
+    result = run("hibench-wordcount", runs=tmp_path, session=session, **overload)
+    assert result.verdict == "fail"
+    assert result.summary["events_unprocessed"] > 0
+    assert result.summary["events"] == 200_000_000
+
+
+def _user(folder: Path, body: str) -> str:
+    file = folder / "mine.py"
+    file.write_text(f"from pyspark.sql import functions as F\n\ndef build(df):\n    {body}\n")
+    return f"{file}:build"
+
+
+def test_a_function_of_ones_own_is_measured_like_any_workload(session: Session, tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "examples" / "my_query.py"
+    result = run(f"{example}:build", events="ysb", runs=tmp_path, session=session, **SHORT)
+    assert result.summary["events_processed"] == 10_000
+    assert result.summary["output_mode"] == "append"
+
+
+def test_an_aggregation_without_watermark_finds_its_output_mode(session: Session, tmp_path: Path) -> None:
+    reference = _user(tmp_path, 'return df.groupBy("ad_type").count()')
+    result = run(reference, runs=tmp_path / "runs", session=session, **SHORT)
+    assert result.summary["output_mode"] == "update"
+
+
+WRONG = [
+    ('raise KeyError("colour")', "KeyError", InvalidExperimentError),
+    ("return 42", "returned int", InvalidExperimentError),
+    ("return df.sparkSession.range(3)", "does not come from its input", InvalidExperimentError),
+    ('return df.select("colour")', "colour", InvalidExperimentError),
+    ("return df.distinct().groupBy().count().distinct()", "cannot run this", InvalidExperimentError),
+    (
+        'return df.select(F.assert_true(F.col("ad_type") != "mail"))',
+        "the streaming query failed",
+        RunFailedError,
+    ),
+]
+
+
+@pytest.mark.parametrize(("body", "said", "kind"), WRONG)
+def test_a_wrong_function_gets_a_clear_error_and_a_stored_run(
+    session: Session, tmp_path: Path, body: str, said: str, kind: type[StreamgaugeError]
+) -> None:
+    with pytest.raises(kind) as caught:
+        run(_user(tmp_path, body), runs=tmp_path / "runs", session=session, **SHORT)
+    assert said in str(caught.value)
+    assert caught.value.remedy
+    assert [r.status for r in list_runs(tmp_path / "runs")] == ["failed"]
+    assert session.spark.streams.active == []

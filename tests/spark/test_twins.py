@@ -1,0 +1,53 @@
+"""Every event is the same whether Spark or NumPy makes it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pyspark.sql import functions as F
+
+from streamgauge.engine.session import Session
+from streamgauge.engine.source import with_events
+from streamgauge.events import event_stream
+from streamgauge.events.draw import hash_longs
+from streamgauge.events.identifiers import identifier_array, identifier_column
+
+START_US = 1_700_000_000_123_456
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("ysb", {}),
+    ("ysb", {"draws": "random", "skew": True, "late": True}),
+    ("ysb", {"campaigns": 20_000, "ads_per_campaign": 100}),
+    ("hibench", {}),
+    ("hibench", {"keys": 7, "record_length": 60}),
+    ("hibench", {"keys": 1000, "zipf": 1.2, "record_length": 300}),
+]
+
+
+@pytest.mark.parametrize(("name", "values"), CASES)
+@pytest.mark.parametrize("first", [0, 10**12])
+def test_spark_and_numpy_make_the_same_events(session: Session, name: str, values: dict[str, Any], first: int) -> None:
+    stream = event_stream(name)
+    parameters = stream.parameters.model_validate(values)
+    numbers = np.arange(first, first + 5000)
+    rows = session.spark.range(first, first + 5000, 1, 3).select(
+        F.col("id").alias("n"), (F.lit(START_US) + (F.col("id") - F.lit(first)) * 777).alias("time_us")
+    )
+    made = with_events(rows, stream, parameters, seed=11).toArrow()
+    twin = stream.table(parameters, seed=11, n=numbers, time_us=START_US + (numbers - first) * 777)
+    for field in stream.fields:
+        assert made[field.name].to_pylist() == twin[field.name].to_pylist(), field.name
+
+
+def test_the_hash_is_that_of_spark(session: Session) -> None:
+    values = [0, 1, -1, 42, 2**62, -(2**63), 2**63 - 1]
+    rows = session.spark.createDataFrame([(v,) for v in values], "v bigint")
+    hashed = rows.select(F.xxhash64("v"), F.xxhash64(F.lit(5).cast("long"), "v")).collect()
+    assert [row[0] for row in hashed] == hash_longs(values).tolist()
+    assert [row[1] for row in hashed] == hash_longs(5, values).tolist()
+
+
+def test_identifiers_of_large_sets_are_the_same_in_spark(session: Session) -> None:
+    numbers = [0, 99, 100, 9_999, 10_000, 1_234_567, 99_999_999]
+    rows = session.spark.createDataFrame([(n,) for n in numbers], "n bigint")
+    made = rows.select(identifier_column("ad", F.col("n"), 10**8)).collect()
+    assert [row[0] for row in made] == identifier_array("ad", np.array(numbers)).tolist()
