@@ -1,6 +1,5 @@
-"""The embedded source: exact replay, any partitioning, admission, the gate."""
+"""The embedded source in Spark: exact replay, any partitioning."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,68 +7,12 @@ import pytest
 
 from streamgauge.arrivals import Constant
 from streamgauge.engine.session import Session
-from streamgauge.engine.source import AdaptiveAdmission, EmbeddedReader, FixedAdmission, Gate, read_events
+from streamgauge.engine.source import Gate, read_events
 from streamgauge.events import event_stream
 from streamgauge.experiment.generate import generate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-def _reader(control: Path, **options: Any) -> EmbeddedReader:
-    Constant(1000.0).schedule(10.0).save(control / "schedule.npy")
-    return EmbeddedReader({"control": str(control), "partitions": "2", "max_rows_per_batch": "4000"} | options)
-
-
-def test_no_event_exists_before_the_gate_opens(tmp_path: Path) -> None:
-    reader = _reader(tmp_path)
-    assert reader.latestOffset({"n": 0}, reader.getDefaultReadLimit()) == {"n": 0}
-    Gate(origin_us=0).write(tmp_path)
-    assert reader.reportLatestOffset() == {"n": 10_000}
-
-
-def test_an_offset_tells_how_many_events_the_limit_left_out(tmp_path: Path) -> None:
-    reader = _reader(tmp_path)
-    Gate(origin_us=0).write(tmp_path)
-    limit = reader.getDefaultReadLimit()
-    assert reader.latestOffset({"n": 0}, limit) == {"n": 4_000, "left": 6_000}
-    assert reader.latestOffset({"n": 8_000}, limit) == {"n": 10_000, "left": 0}
-    assert reader.latestOffset({"n": 10_000, "left": 0}, limit) == {"n": 10_000, "left": 0}
-
-
-def test_a_gate_that_closes_early_ends_the_load_early(tmp_path: Path) -> None:
-    reader = _reader(tmp_path)
-    Gate(origin_us=0, closed_us=2_000_000).write(tmp_path)
-    assert reader.reportLatestOffset() == {"n": 2_001}
-
-
-def test_partitions_cover_the_batch_without_gap_or_overlap(tmp_path: Path) -> None:
-    reader = _reader(tmp_path, partitions="3")
-    Gate(origin_us=0).write(tmp_path)
-    parts = reader.partitions({"n": 100}, {"n": 7_001})
-    ranges = [(int(f), int(last)) for part in parts for f, last in zip(part.columns[0], part.columns[1], strict=True)]
-    assert [n for first, last in ranges for n in range(first, last + 1)] == list(range(100, 7_001))
-    assert len(parts) == 3
-
-
-def test_adaptive_admission_keeps_a_slow_query_to_short_batches() -> None:
-    admission, now_s, start = AdaptiveAdmission(3.0, 500_000), 0.0, 0
-    for _ in range(20):
-        allowed = admission.allow(start, now_s)
-        start, now_s = start + allowed, now_s + allowed / 10_000
-    assert admission.limit == pytest.approx(30_000, rel=0.01)
-
-
-def test_adaptive_admission_does_not_hold_a_fast_query_back() -> None:
-    admission, now_s, start = AdaptiveAdmission(3.0, 500_000), 0.0, 0
-    for _ in range(20):
-        allowed = admission.allow(start, now_s)
-        start, now_s = start + allowed, now_s + 0.2 + allowed / 5_000_000
-    assert admission.limit > 10_000_000
-
-
-def test_a_fixed_limit_stays() -> None:
-    assert [FixedAdmission(7).allow(0, 0.0), FixedAdmission(7).allow(7, 99.0)] == [7, 7]
 
 
 def _stream(session: Session, control: Path, partitions: int, limit: int) -> "DataFrame":
@@ -109,7 +52,6 @@ def test_a_restart_replays_the_unfinished_batch_exactly(session: Session, tmp_pa
     broken: dict[int, list[Any]] = {}
     _run(_stream(session, tmp_path, 2, 1000), tmp_path / "b", broken, fail_at=2)
     assert sorted(broken) == [0, 1]
-    time.sleep(0)  # the clock moves on between the two starts; offsets do not care
     _run(_stream(session, tmp_path, 5, 1000), tmp_path / "b", broken)
     assert {k: sorted(v) for k, v in broken.items()} == {k: sorted(v) for k, v in whole.items()}
     assert sum(len(v) for v in whole.values()) == 5_000
