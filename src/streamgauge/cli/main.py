@@ -1,5 +1,6 @@
 """`streamgauge`: the verbs, and what happens when one of them goes wrong."""
 
+import logging
 import sys
 from typing import Annotated
 
@@ -74,6 +75,8 @@ def _run(*, as_json: bool) -> None:
 def main() -> None:
     """Run the command line and leave with the right exit code."""
     as_json = "--json" in sys.argv
+    # The bridge to Java logs tracebacks of interrupted calls to whoever listens; nobody does.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         _run(as_json=as_json)
     except StreamgaugeError as error:

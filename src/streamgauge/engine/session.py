@@ -134,14 +134,15 @@ def _launch(conf: Mapping[str, str], scratch: Path, log: Path) -> Any:
             raise EnvironmentNotReadyError(
                 "Spark's Java process ended before it was ready",
                 where=str(log),
-                remedy=f"{_last_error(log)}; check --conf and the memory of this machine",
+                remedy=f"{_first_error(log)}; check --conf and the memory of this machine",
             ) from error
 
 
-def _last_error(log: Path) -> str:
-    lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-    telling = [line for line in lines if "rror" in line or "xception" in line]
-    return (telling or lines or ["it said nothing"])[-1][:300]
+def _first_error(log: Path) -> str:
+    lines = [line.strip() for line in log.read_text(errors="replace").splitlines()]
+    lines = [line for line in lines if line and not line.startswith("at ")]
+    telling = [line for line in lines if any(word in line for word in ("nvalid", "rror", "xception"))]
+    return (telling or lines or ["it said nothing"])[0][:300]
 
 
 @contextmanager
@@ -159,7 +160,7 @@ def open_session(settings: SessionSettings, *, scratch: Path, log: Path) -> Iter
     with _environment({"PYSPARK_PYTHON": sys.executable} if settings.is_local else {}):
         gateway = _launch(conf, scratch, log)
         try:
-            context = _connect(gateway, settings, log)
+            context = _connect(gateway, log)
             try:
                 yield Session(SparkSession(context), settings, scratch, log, gateway.proc)
             except Exception:
@@ -175,7 +176,7 @@ def open_session(settings: SessionSettings, *, scratch: Path, log: Path) -> Iter
             _close(gateway)
 
 
-def _connect(gateway: Any, settings: SessionSettings, log: Path) -> Any:
+def _connect(gateway: Any, log: Path) -> Any:
     from pyspark import SparkConf, SparkContext
 
     handler = signal.getsignal(signal.SIGINT)
@@ -183,20 +184,14 @@ def _connect(gateway: Any, settings: SessionSettings, log: Path) -> Any:
         # The properties are in the Java process already; a second copy would only repeat them.
         return SparkContext(gateway=gateway, conf=SparkConf(_jvm=gateway.jvm))
     except Exception as error:
-        raise _not_started(error, settings, log) from error
+        raise _not_started(error, log) from error
     finally:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, handler)
 
 
-def _not_started(error: Exception, settings: SessionSettings, log: Path) -> Exception:
+def _not_started(error: Exception, log: Path) -> Exception:
     text = str(error)
-    if "Could not parse Master URL" in text or "master URL" in text:
-        return UsageError(
-            f'"{settings.master}" is no master URL',
-            where="--master",
-            remedy="use local[2], spark://host:7077, yarn or k8s://…",
-        )
     reason = next((line for line in text.splitlines() if "xception" in line), text.splitlines()[0] if text else "")
     if "BindException" in text or "Address already in use" in text:
         return EnvironmentNotReadyError(

@@ -1,6 +1,7 @@
 """Everything that a user can choose for a run, checked and in SI units."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from streamgauge.units import parse_count, parse_duration, parse_rate
 # Under overload a micro-batch is held to about this long, or to this many triggers.
 ADMIT_S = 3.0
 ADMIT_TRIGGERS = 2.0
+MASTER = re.compile(r"local(-cluster)?(\[[\d*, ]+\])?|yarn|(spark|k8s)://\S+")
 MAX_TOTAL_EVENTS = 10**13
 MAX_SEED = 2**63 - 1
 
@@ -71,6 +73,9 @@ def _local_master(cores: int | None, master: str | None) -> str:
             remedy="use --cores N alone for local[N], or --master alone",
         )
     if master is not None:
+        if not MASTER.fullmatch(master):
+            remedy = "use local[2], spark://host:7077, yarn or k8s://host:443"
+            raise UsageError(f'"{master}" is no master URL', where="--master", remedy=remedy)
         return master
     available = os.cpu_count() or 1
     chosen = available if cores is None else cores
