@@ -47,9 +47,11 @@ class Tool:
         lines = [line for file in self.runs.glob("*/events.jsonl") for line in file.read_text().splitlines()]
         return sum(1 for line in lines if '"numInputRows": 0' not in line and '"numInputRows":0' not in line)
 
-    def java(self) -> list[psutil.Process]:
+    def engine(self) -> list[psutil.Process]:
+        """Return Spark's processes: Java and its Python workers."""
         children = psutil.Process(self.process.pid).children(recursive=True)
-        return [child for child in children if "java" in child.name()]
+        assert any("java" in child.name() for child in children), "there must be something to leave behind"
+        return children
 
     def send(self, number: signal.Signals) -> None:
         os.kill(self.process.pid, number)

@@ -22,11 +22,10 @@ def _gone(processes: list[psutil.Process]) -> None:
 def test_a_killed_run_reads_as_interrupted_and_leaves_no_process(start: Callable[..., Tool]) -> None:
     tool = start(*LONG_RUN)
     tool.wait_for(lambda: tool.batches_with_events() >= 3, "three micro-batches")
-    java = tool.java()
-    assert java, "the fault must have something to leave behind"
+    engine = tool.engine()
     tool.send(signal.SIGKILL)
     tool.end()
-    _gone(java)
+    _gone(engine)
     run = shown(tool.runs)
     assert (run["status"], run["verdict"]) == ("interrupted", "unknown")
     assert run["events_processed"] > 0
@@ -37,10 +36,10 @@ def test_a_killed_run_reads_as_interrupted_and_leaves_no_process(start: Callable
 def test_one_interrupt_drains_and_stores(start: Callable[..., Tool]) -> None:
     tool = start(*LONG_RUN)
     tool.wait_for(lambda: tool.batches_with_events() >= 3, "three micro-batches")
-    java = tool.java()
+    engine = tool.engine()
     tool.send(signal.SIGINT)
     assert tool.end() == 130
-    _gone(java)
+    _gone(engine)
     run = shown(tool.runs)
     assert (run["status"], run["verdict"]) == ("interrupted", "unknown")
     assert run["events"] == run["events_processed"] > 0
@@ -52,14 +51,14 @@ def test_two_interrupts_stop_now_and_store_what_there_is(start: Callable[..., To
     overload = ("run", "hibench-wordcount", "--rate", "50M", "--duration", "10min", "--drain", "10min", "--no-verify")
     tool = start(*overload)
     tool.wait_for(lambda: tool.batches_with_events() >= 2, "two micro-batches")
-    java = tool.java()
+    engine = tool.engine()
     tool.send(signal.SIGINT)
     tool.wait_for(lambda: "drain" in tool.printed(), "the drain")
     began_s = time.monotonic()
     tool.send(signal.SIGINT)
     assert tool.end() == 130
     assert time.monotonic() - began_s < DEADLINE_S
-    _gone(java)
+    _gone(engine)
     run = shown(tool.runs)
     assert run["status"] == "interrupted"
     assert run["events_unprocessed"] > 0
@@ -70,10 +69,10 @@ def test_two_interrupts_stop_now_and_store_what_there_is(start: Callable[..., To
 def test_an_interrupt_before_the_load_ends_at_once(start: Callable[..., Tool], number: signal.Signals) -> None:
     tool = start("run", "ysb", "--duration", "10min")
     tool.wait_for(lambda: "verify" in tool.printed(), "the verification")
-    java = tool.java()
+    engine = tool.engine()
     tool.send(number)
     assert tool.end() == 130
-    _gone(java)
+    _gone(engine)
     run = shown(tool.runs)
     assert (run["status"], run["verdict"]) == ("interrupted", "unknown")
     assert "Traceback" not in tool.printed()
