@@ -130,7 +130,12 @@ def print_summary(stored: StoredRun, out: Console | None = None) -> None:
     if "batches" in s:
         _print_numbers(s, out)
     out.print(bullets(s.get("warnings", ()), "note:", style="yellow"))
-    out.print(key_values([("stored in", str(stored.path))]))
+    out.print(key_values([("stored in", _near(stored.path))]))
+
+
+def _near(path: Path) -> str:
+    """Return a path as seen from the current folder, when it lies in it."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def _print_numbers(s: Mapping[str, Any], out: Console) -> None:
