@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,13 +35,13 @@ def test_an_empty_interval_has_no_offered_rate():
     assert offered_rate(Constant(1.0).schedule(1.0), 0, 5, 5) is None
 
 
-def test_the_processed_rate_runs_from_emission_to_emission():
+def test_the_processed_rate_is_the_line_through_the_emissions():
     batches = [
         make_batch(0, 0, 1_000, emitted_s=1),
         make_batch(1, 1_000, 1_100, emitted_s=2),
         make_batch(2, 1_100, 1_400, emitted_s=4),
     ]
-    assert processed_rate(batches, *FOREVER) == 400 / 3
+    assert processed_rate(batches, *FOREVER) == pytest.approx(np.polyfit([1, 2, 4], [1_000, 1_100, 1_400], 1)[0])
 
 
 def test_the_ingested_rate_runs_from_start_to_start():
@@ -75,3 +77,10 @@ def test_fewer_than_two_batches_or_two_at_once_have_no_rate(rate):
 def test_a_stuck_query_has_a_processed_rate_of_zero():
     batches = [make_batch(0, 0, 100, emitted_s=1), make_batch(1, 100, 100, emitted_s=11)]
     assert processed_rate(batches, *FOREVER) == 0.0
+
+
+def test_one_late_emission_at_the_end_hardly_moves_the_processed_rate():
+    steady = [make_batch(k, k * 1_000, (k + 1) * 1_000, emitted_s=k + 1) for k in range(40)]
+    late = [*steady[:-1], replace(steady[-1], emitted_us=steady[-1].emitted_us + 800_000)]
+    assert processed_rate(steady, *FOREVER) == pytest.approx(1_000)
+    assert processed_rate(late, *FOREVER) == pytest.approx(1_000, rel=0.005)

@@ -1,12 +1,14 @@
 """Offered, ingested and processed rate over an interval: three different things.
 
-Offered is what the law creates. Ingested and processed change only when a micro-batch starts or emits,
-so they are taken between two such instants inside the interval: the events that moved after the first one,
-up to and with the last one, by the time between the two. No batch is counted in part.
+Offered is what the law creates. Ingested and processed change only when a micro-batch starts or emits.
+They are the slope of the line through these instants, (time, events so far), by least squares: between the first and
+the last instant alone, a long or a short last batch would count as a change of the rate.
 An unthrottled query that keeps up has an ingested rate equal to the offered one.
 """
 
 from collections.abc import Sequence
+
+import numpy as np
 
 from streamgauge.arrivals import Schedule
 from streamgauge.measure.batch import Batch
@@ -21,16 +23,17 @@ def offered_rate(schedule: Schedule, origin_us: int, start_us: int, end_us: int)
 
 
 def _rate_between(moments: list[tuple[int, int]], start_us: int, end_us: int) -> float | None:
-    """Return the rate between the first and the last (time, events so far) of the interval."""
-    inside = sorted(moment for moment in moments if start_us <= moment[0] < end_us)
-    if len(inside) < 2 or inside[-1][0] == inside[0][0]:
+    """Return the slope of the line through the (time, events so far) of the interval."""
+    inside = np.array(sorted(moment for moment in moments if start_us <= moment[0] < end_us), dtype=float)
+    if len(inside) < 2 or inside[-1, 0] == inside[0, 0]:
         return None
-    (first_us, events_before), (last_us, events_after) = inside[0], inside[-1]
-    return (events_after - events_before) / ((last_us - first_us) / 1e6)
+    t_s, events = (inside[:, 0] - inside[0, 0]) / 1e6, inside[:, 1] - inside[0, 1]
+    centred = t_s - t_s.mean()
+    return float(centred @ events / (centred @ centred))
 
 
 def ingested_rate(batches: Sequence[Batch], start_us: int, end_us: int) -> float | None:
-    """Return the events admitted between the first and the last start of a batch in the interval, per second.
+    """Return the rate at which batches that start in the interval admit events, per second.
 
     None when fewer than two batches start in it.
     """
@@ -38,7 +41,7 @@ def ingested_rate(batches: Sequence[Batch], start_us: int, end_us: int) -> float
 
 
 def processed_rate(batches: Sequence[Batch], start_us: int, end_us: int) -> float | None:
-    """Return the events emitted between the first and the last emission in the interval, per second.
+    """Return the rate at which batches that are emitted in the interval finish events, per second.
 
     None when fewer than two batches are emitted in it.
     """
