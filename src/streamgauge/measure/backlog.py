@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from streamgauge.measure.trend import Floats, Slope, slope_interval
+from streamgauge.measure.trend import Floats, Slope, slope_interval, theil_sen
 from streamgauge.units import format_count
 from streamgauge.verdict import Verdict
 
@@ -70,12 +70,12 @@ def _judge_emptied(y: Floats, trend: BacklogTrend) -> BacklogTrend:
     return replace(trend, verdict=Verdict.PASS, reason=reason)
 
 
-def _judge_left(t: Floats, left: Floats, trend: BacklogTrend, limit_per_s: float) -> BacklogTrend:
+def _judge_left(t: Floats, y: Floats, left: Floats, trend: BacklogTrend, limit_per_s: float) -> BacklogTrend:
     """Judge a backlog that no micro-batch could take whole: what each of them left behind must not keep growing."""
-    slope_per_s = float(left[-1] - left[0]) / float(t[-1] - t[0])
+    slope_per_s = theil_sen(t, y)
     if np.any(np.diff(left) <= 0) or slope_per_s <= limit_per_s:
         return trend
-    reason = f"no micro-batch took all there was, and what they left grows by {format_count(slope_per_s)} events/s"
+    reason = f"no micro-batch took all there was, and the backlog grows by {format_count(slope_per_s)} events/s"
     return replace(trend, slope_per_s=slope_per_s, verdict=Verdict.FAIL, reason=reason)
 
 
@@ -106,7 +106,7 @@ def judge_backlog(
         return trend
     rest = np.asarray(left, dtype=float)
     if np.all(rest > 0):
-        return _judge_left(t, rest, trend, tolerance * rate_per_s)
+        return _judge_left(t, y, rest, trend, tolerance * rate_per_s)
     return _judge_emptied(y, trend) if not np.any(rest) and len(t) >= MIN_POINTS else trend
 
 
