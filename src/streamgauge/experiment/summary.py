@@ -204,10 +204,10 @@ def _judge_load(evidence: Evidence, measured: Measured, trend: BacklogTrend, in_
 def _judge_drain(evidence: Evidence, in_flight: int) -> Finding:
     if in_flight == 0:
         return Finding("drained", Verdict.PASS, "every offered event was processed")
-    reason = (
-        f"{format_count(in_flight)} of {format_count(evidence.offered)} events were not processed within "
-        f"{format_duration(evidence.settings.drain_s)} after the load ended; latencies are those of the others"
-    )
+    deadline = f"within {format_duration(evidence.settings.drain_s)} after the load ended"
+    when = "when the run ended" if evidence.is_interrupted else deadline
+    counts = f"{format_count(in_flight)} of {format_count(evidence.offered)} events"
+    reason = f"{counts} were not processed {when}; latencies are those of the others"
     return Finding("drained", Verdict.UNKNOWN, reason)
 
 

@@ -113,6 +113,8 @@ def _phase_table(s: Mapping[str, Any]) -> Table:
 
 def _steady(s: Mapping[str, Any]) -> str:
     steady = s["steady_state"]
+    if steady["until_s"] <= steady["from_s"]:
+        return f"nothing: the load ended in the warm-up, after {steady['until_s']:.1f} s"
     cut = steady["cut_batches"]
     dropped = f"; the first {cut} batches after the warm-up were cut" if cut else ""
     return f"{steady['from_s']:.1f} s to {steady['until_s']:.1f} s of the load{dropped}"
