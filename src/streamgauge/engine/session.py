@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SHUTDOWN_DEADLINE_S = 20.0
+EXECUTOR_DEADLINE_S = 60.0
 EVENT_LOG = "event-log"
 
 
@@ -162,7 +164,10 @@ def open_session(settings: SessionSettings, *, scratch: Path, log: Path) -> Iter
         try:
             context = _connect(gateway, log)
             try:
-                yield Session(SparkSession(context), settings, scratch, log, gateway.proc)
+                session = Session(SparkSession(context), settings, scratch, log, gateway.proc)
+                if not settings.is_local:
+                    _equip_executors(session)
+                yield session
             except Exception:
                 with suppress(Exception):
                     context.stop()
@@ -225,15 +230,23 @@ def _close(gateway: Any) -> None:
     SparkSession._instantiatedSession = None
 
 
-def ship_package(session: Session) -> None:
-    """Give executors on other machines this package; local ones have it."""
-    if session.settings.is_local:
-        return
+def _equip_executors(session: Session) -> None:
+    """Wait until the cluster has given executors, so that their cores count, and give them this package."""
     import streamgauge
 
+    context = session.spark.sparkContext
+    end_s = time.monotonic() + EXECUTOR_DEADLINE_S
+    # The driver itself is listed as well.
+    while context._jsc.sc().getExecutorMemoryStatus().size() < 2:
+        if time.monotonic() > end_s:
+            raise EnvironmentNotReadyError(
+                f"{session.settings.master} offered no executor within {EXECUTOR_DEADLINE_S:.0f} s",
+                where=str(session.log),
+                remedy="check that the cluster is up, reaches this machine, and has free cores and memory",
+            )
+        time.sleep(0.2)
     root = Path(streamgauge.__file__).parent
-    archive = shutil.make_archive(str(session.scratch / "streamgauge"), "zip", root.parent, root.name)
-    session.spark.sparkContext.addPyFile(archive)
+    context.addPyFile(shutil.make_archive(str(session.scratch / "streamgauge"), "zip", root.parent, root.name))
 
 
 RESERVED = {
@@ -261,7 +274,6 @@ def temporary_session(settings: SessionSettings) -> Iterator[Session]:
         log = Path(scratch) / "spark.log"
         try:
             with open_session(settings, scratch=Path(scratch), log=log) as session:
-                ship_package(session)
                 session.spark.conf.set("spark.sql.shuffle.partitions", str(session.cores))
                 yield session
         except StreamgaugeError as error:

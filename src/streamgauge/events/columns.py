@@ -28,10 +28,10 @@ def pick(index: "Column", values: Sequence[str] | Sequence[int]) -> "Column":
     """Look a value up in a constant list; `index` counts from 0.
 
     The list is written as one text that Spark's optimizer splits once: a literal list would cost a call to Java
-    for every element.
+    for every element. The result cannot be null, which spares Spark computing it once more to see whether it is.
     """
     from pyspark.sql import functions as F
 
     texts = F.split(F.lit(SEPARATOR.join(map(str, values))), SEPARATOR)
     constant = texts if isinstance(values[0], str) else texts.cast("array<bigint>")
-    return F.get(constant, index.cast("int"))
+    return F.coalesce(F.get(constant, index.cast("int")), F.lit(values[0]))

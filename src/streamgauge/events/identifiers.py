@@ -63,8 +63,21 @@ def identifier_column(kind: str, index: "Column", count: int) -> "Column":
     """Return the identifiers as a Spark column over numbers below `count`."""
     from pyspark.sql import functions as F
 
-    parts = [
-        pick(modulo(divide(index, BASE**position), BASE), values) if count > BASE**position else F.lit(values[0])
-        for position, values in _fragments(kind)
-    ]
-    return F.concat(*parts)
+    parts = _varying(kind, count)
+    columns = [pick(modulo(divide(index, BASE**position), BASE), values) for position, values in parts]
+    return columns[0] if len(columns) == 1 else F.concat(*columns)
+
+
+def _varying(kind: str, count: int) -> list[tuple[int, tuple[str, ...]]]:
+    """Return the digits that vary below `count`, with the constant text before a fragment made part of it.
+
+    The lowest digit is the last one and always varies, so no text is left over.
+    """
+    parts, before = [], ""
+    for position, values in _fragments(kind):
+        if position > 0 and count <= BASE**position:
+            before += values[0]
+        else:
+            parts.append((position, tuple(before + value for value in values)))
+            before = ""
+    return parts

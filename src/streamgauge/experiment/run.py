@@ -164,7 +164,7 @@ class Experiment:
         return (batch.emitted_us - self.origin_us - int(self.schedule.times_us(middle))) / 1e6
 
     def _measure(self, writer: RunWriter) -> Evidence:
-        from streamgauge.engine.session import SessionSettings, open_session, ship_package
+        from streamgauge.engine.session import SessionSettings, open_session
 
         self._enter("starting Spark")
         with ExitStack() as stack:
@@ -173,7 +173,6 @@ class Experiment:
             if session is None:
                 spark_settings = SessionSettings(self.settings.master, self.settings.conf)
                 session = stack.enter_context(open_session(spark_settings, scratch=writer.work, log=writer.log))
-            ship_package(session)
             return self._measure_with(session, writer, interrupts)
 
     def _measure_with(self, session: "Session", writer: RunWriter, interrupts: Interrupts) -> Evidence:
