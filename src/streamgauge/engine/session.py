@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SHUTDOWN_DEADLINE_S = 20.0
 EXECUTOR_DEADLINE_S = 60.0
 EVENT_LOG = "event-log"
+ARCHIVE = "streamgauge.zip"
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,18 @@ def _environment(changes: Mapping[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+def _python(settings: SessionSettings, scratch: Path) -> dict[str, str]:
+    """Choose the Python of the workers: ours, or on a cluster whatever is there, with this package in an archive."""
+    if settings.is_local:
+        return {"PYSPARK_PYTHON": sys.executable}
+    import streamgauge
+
+    root = Path(streamgauge.__file__).parent
+    archive = shutil.make_archive(str(scratch / Path(ARCHIVE).stem), "zip", root.parent, root.name)
+    # The source plans in a worker beside the driver, which gets no files from the cluster.
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (archive, os.environ.get("PYTHONPATH"))))}
+
+
 def _write_properties(path: Path, conf: Mapping[str, str]) -> None:
     """Hand the configuration over in a private file: a command line is visible to every user."""
     with suppress(FileNotFoundError):
@@ -159,7 +172,7 @@ def open_session(settings: SessionSettings, *, scratch: Path, log: Path) -> Iter
             remedy="stop it first, or call streamgauge from a process of its own",
         )
     conf = spark_conf(settings, scratch)
-    with _environment({"PYSPARK_PYTHON": sys.executable} if settings.is_local else {}):
+    with _environment(_python(settings, scratch)):
         gateway = _launch(conf, scratch, log)
         try:
             context = _connect(gateway, log)
@@ -232,8 +245,6 @@ def _close(gateway: Any) -> None:
 
 def _equip_executors(session: Session) -> None:
     """Wait until the cluster has given executors, so that their cores count, and give them this package."""
-    import streamgauge
-
     context = session.spark.sparkContext
     end_s = time.monotonic() + EXECUTOR_DEADLINE_S
     # The driver itself is listed as well.
@@ -245,8 +256,7 @@ def _equip_executors(session: Session) -> None:
                 remedy="check that the cluster is up, reaches this machine, and has free cores and memory",
             )
         time.sleep(0.2)
-    root = Path(streamgauge.__file__).parent
-    context.addPyFile(shutil.make_archive(str(session.scratch / "streamgauge"), "zip", root.parent, root.name))
+    context.addPyFile(str(session.scratch / ARCHIVE))
 
 
 RESERVED = {
