@@ -75,11 +75,12 @@ def run(
             verify=verify,
             seed=seed,
         )
+    stored = result.stored()
     if json_:
         print_json(result.summary)
     else:
         from streamgauge.report.terminal import print_summary
 
-        print_summary(result.stored())
-    interrupted = result.stored().status == "interrupted"
+        print_summary(stored)
+    interrupted = stored.status == "interrupted"
     raise typer.Exit(EXIT_INTERRUPTED if interrupted else EXIT_BY_VERDICT[result.verdict])

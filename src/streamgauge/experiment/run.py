@@ -19,7 +19,7 @@ from streamgauge.experiment.evidence import Evidence, GeneratorCost
 from streamgauge.experiment.interrupts import Interrupts, counted_interrupts
 from streamgauge.experiment.monitor import Monitor, NoMonitor, Snapshot
 from streamgauge.experiment.settings import RunSettings, parse_settings
-from streamgauge.experiment.summary import latency_histogram, measured_part, summarise
+from streamgauge.experiment.summary import summarise
 from streamgauge.measure import Batch, batch_from_progress
 from streamgauge.store import SCHEMA_VERSION, RunWriter, StoredRun, default_root, open_run, sweep_scratch
 from streamgauge.workloads import Workload, find_workload
@@ -302,11 +302,9 @@ class Experiment:
         return answer, GeneratorCost(cost, columns)
 
     def _store(self, writer: RunWriter, evidence: Evidence) -> Run:
-        import pyarrow as pa
-
         from streamgauge.engine.eventlog import tasks_table
         from streamgauge.engine.resources import resources_table
-        from streamgauge.experiment.tables import batches_table
+        from streamgauge.experiment.tables import batches_table, latency_table
 
         summary = {
             "schema_version": SCHEMA_VERSION,
@@ -318,12 +316,7 @@ class Experiment:
         writer.write_table("batches", batches_table(evidence))
         writer.write_table("tasks", tasks_table(evidence.tasks))
         writer.write_table("resources", resources_table(evidence.resources))
-        rows = latency_histogram(evidence, measured_part(evidence)).to_rows()
-        names = ("low_us", "high_us", "count")
-        writer.write_table(
-            "latency",
-            pa.table({name: pa.array([row[i] for row in rows], pa.int64()) for i, name in enumerate(names)}),
-        )
+        writer.write_table("latency", latency_table(evidence))
         writer.finish(
             "interrupted" if evidence.is_interrupted else "finished",
             summary=summary,

@@ -11,6 +11,7 @@ from streamgauge.engine.eventlog import Task, missing_tasks
 from streamgauge.engine.resources import ROLES, clock_jump_s
 from streamgauge.experiment.evidence import Evidence
 from streamgauge.measure import (
+    Accounting,
     BacklogTrend,
     Batch,
     Histogram,
@@ -243,9 +244,8 @@ def _judge_evidence(evidence: Evidence, holes: Sequence[str], measured: Measured
     return Finding("evidence", Verdict.PASS, "every micro-batch was reported")
 
 
-def findings(evidence: Evidence, measured: Measured, trend: BacklogTrend) -> list[Finding]:
+def findings(evidence: Evidence, measured: Measured, trend: BacklogTrend, accounting: Accounting) -> list[Finding]:
     """Ask every question that decides the verdict."""
-    accounting = account(evidence.offered, evidence.batches)
     found = [
         _judge_evidence(evidence, accounting.reasons, measured),
         _judge_load(evidence, measured, trend, accounting.in_flight),
@@ -337,11 +337,11 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         left=[b.left for b in measured.batches],
     )
     used = resources(evidence, measured)
-    found = findings(evidence, measured, trend)
+    accounting = account(evidence.offered, evidence.batches)
+    found = findings(evidence, measured, trend, accounting)
     phases_s, idle_share = phases(measured.batches, evidence.tasks)
     work = stages(measured.batches, evidence.tasks)
     processed = processed_rate(evidence.batches, measured.from_us, measured.until_us)
-    accounting = account(evidence.offered, evidence.batches)
     return {
         "verdict": Verdict.combine(f.verdict for f in found).value,
         "reasons": [f.reason for f in found if f.verdict is not Verdict.PASS],

@@ -1,8 +1,9 @@
-"""A run's micro-batches as a table, one row each, with what was computed for them."""
+"""A run as tables: its micro-batches with what was computed for them, and its latency histogram."""
 
 from typing import TYPE_CHECKING
 
 from streamgauge.experiment.evidence import Evidence
+from streamgauge.experiment.summary import latency_histogram, measured_part
 from streamgauge.measure import batch_latency
 
 if TYPE_CHECKING:
@@ -30,3 +31,12 @@ def batches_table(evidence: Evidence) -> "pa.Table":
     for phase in batches[0].phases_s if batches else ():
         columns[f"{phase}_s"] = [b.phases_s[phase] for b in batches]
     return pa.table(columns)
+
+
+def latency_table(evidence: Evidence) -> "pa.Table":
+    """Return the end-to-end latency histogram of the measured events, one row per bucket that is not empty."""
+    import pyarrow as pa
+
+    rows = latency_histogram(evidence, measured_part(evidence)).to_rows()
+    names = ("low_us", "high_us", "count")
+    return pa.table({name: pa.array([row[i] for row in rows], pa.int64()) for i, name in enumerate(names)})
