@@ -43,8 +43,10 @@ NUMBERS = EventStream(
     summary="the event number and its time, nothing else",
     fields=(Field("value", "bigint", "event number"), Field("timestamp", "timestamp", "creation time")),
     parameters=Parameters,
-    columns=lambda _p, _seed, n, time_us: {"value": n, "timestamp": F.timestamp_micros(time_us)},
-    arrays=lambda _p, _seed, n, time_us: {"value": n, "timestamp": time_us},
+    frame=lambda rows, _p, _seed: rows.select(
+        F.col("n").alias("value"), F.timestamp_micros("time_us").alias("timestamp")
+    ),
+    arrays=lambda _p, _seed, arrivals: {"value": arrivals.n, "timestamp": arrivals.time_us},
 )
 
 

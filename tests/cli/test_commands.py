@@ -63,6 +63,12 @@ def test_a_plan_is_a_table_without(call):
     assert "10k/s" in call("plan", "ysb", "--rate", "10k", "--set", "campaigns=5", "--conf", "a=b").out
 
 
+def test_the_plan_of_an_offline_load_counts_the_events_that_are_there_at_once(call):
+    document = call("plan", "ysb", "--load", "offline", "--json").document
+    assert (document["settings"]["load"], document["events"]) == ("offline", 20_000_000)
+    assert "offline, 20,000,000 events at once" in call("plan", "ysb", "--load", "offline").out
+
+
 def test_an_empty_place_has_no_runs(call):
     assert call("runs", "list", "--json").document == {"runs": [], "root": "runs"}
     assert "no runs in runs" in call("runs", "list").out
@@ -153,9 +159,11 @@ def test_a_run_leaves_with_the_exit_code_of_its_verdict(call, store, summary, mo
     assert result.code == code
     assert result.document["verdict"] == changes.get("verdict", "pass")
     assert (asked["workload"], asked["rate"]) == ("ysb", "5k")
+    assert asked["load"] == "open"
     assert asked["parameters"] == {"campaigns": "7"}
     assert asked["conf"] == {"spark.a": "b=c"}
-    assert call("run", "ysb").code == code
+    assert call("run", "ysb", "--load", "offline").code == code
+    assert (asked["load"], asked["rate"]) == ("offline", None)
 
 
 def test_a_killed_run_is_shown_as_interrupted(call, store, tmp_path):

@@ -23,6 +23,7 @@ USAGE = [
     (["run", "ysb", "--sink", "foo"], '--sink: "foo"', "noop"),
     (["run", "ysb", "--source", "kafka"], '--source: "kafka"', "embedded"),
     (["run", "ysb", "--mode", "x"], '--mode: "x"', "micro-batch"),
+    (["run", "ysb", "--load", "ofline"], '--load: "ofline"', "did you mean `offline`?"),
     (["run", "ysb", "--trigger", "xx"], '--trigger: "xx" is not a duration', "ms, s, min or h"),
     (["run", "ysb", "--seed", "99999999999999999999"], "--seed: seed 99999999999999999999", "use -"),
     (["run", "ysb", "--events", "hibench"], "--events: ysb has its own events", "file.py:function"),
@@ -30,7 +31,7 @@ USAGE = [
     (["run", "absent.py"], "names no function", ":build"),
     (["runs", "show", "nothing"], 'unknown run "nothing"', "streamgauge run"),
     (["runs", "remove", "nothing"], 'unknown run "nothing"', "streamgauge run"),
-    (["generate", "ysb", "--format", "xml"], '--format: unknown format "xml"', "known names"),
+    (["generate", "ysb", "--format", "xml"], '--format: the ysb events have no format "xml"', "known names"),
 ]
 
 

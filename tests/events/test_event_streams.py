@@ -9,7 +9,7 @@ def test_every_stream_has_a_summary_fields_with_meanings_and_described_parameter
         assert stream.name == name
         assert stream.summary
         assert stream.fields
-        assert all(f.meaning and f.type in ("string", "timestamp", "bigint") for f in stream.fields)
+        assert all(f.meaning and f.type in ("string", "timestamp", "bigint", "int") for f in stream.fields)
         assert all(field.description for field in stream.parameters.model_fields.values())
 
 

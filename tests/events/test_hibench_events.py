@@ -3,6 +3,7 @@ import re
 import numpy as np
 import pytest
 
+from streamgauge.arrivals import Arrivals
 from streamgauge.events.hibench import EVENTS, KEY_BYTES, PAGES, HibenchEvents
 
 BASE_US = 1_436_918_400_000_000
@@ -10,7 +11,7 @@ BASE_US = 1_436_918_400_000_000
 
 def make(count, *, seed=1, first=0, **parameters):
     n = np.arange(first, first + count)
-    return EVENTS.arrays(HibenchEvents(**parameters), seed, n, BASE_US + n * 777)
+    return EVENTS.arrays(HibenchEvents(**parameters), seed, Arrivals.spaced(n, load_us=BASE_US, period_us=777))
 
 
 def fields(line):

@@ -4,6 +4,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from streamgauge.arrivals import Arrivals
 from streamgauge.events.identifiers import identifier
 from streamgauge.events.ysb import AD_TYPES, EVENT_TYPES, EVENTS, LATE_MS, LATE_ONE_IN, YsbEvents
 
@@ -12,7 +13,7 @@ BASE_US = 1_436_918_400_000_000
 
 def make(count, *, seed=1, first=0, **parameters):
     n = np.arange(first, first + count)
-    return EVENTS.arrays(YsbEvents(**parameters), seed, n, BASE_US + n * 1_234)
+    return EVENTS.arrays(YsbEvents(**parameters), seed, Arrivals.spaced(n, load_us=BASE_US, period_us=1_234))
 
 
 def test_event_n_is_given_by_n_alone():
@@ -121,7 +122,7 @@ def test_no_event_is_older_than_the_greatest_lateness_allows():
 
 def test_the_table_has_the_schema_of_the_stream():
     n = np.arange(5)
-    table = EVENTS.table(YsbEvents(), seed=1, n=n, time_us=BASE_US + n)
+    table = EVENTS.table(YsbEvents(), seed=1, arrivals=Arrivals.spaced(n, load_us=BASE_US, period_us=1))
     assert table.column_names == [f.name for f in EVENTS.fields]
     assert str(table.schema.field("event_time").type) == "timestamp[us, tz=UTC]"
     assert table.num_rows == 5

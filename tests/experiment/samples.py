@@ -147,3 +147,15 @@ def answer(verdict: Verdict = Verdict.PASS, *, missing: int = 0, extra: int = 0,
         sha256="0" * 64,
         stream=FiniteStream(60_000, 1000.0),
     )
+
+
+def offline(*, per_batch: int = 1000, **changes) -> Evidence:
+    """25,000 events that are there at once, and from then on a micro-batch of `per_batch` every 0.5 s."""
+    run = evidence()
+    settings = replace(run.settings, load="offline", max_rows_per_batch=per_batch)
+    total, open_s = run.offered, settings.load_s
+    batches = [batch(0, open_s - 1.0, 0, 0)]
+    for first in range(0, total, per_batch):
+        last = min(first + per_batch, total)
+        batches.append(batch(len(batches), open_s + PERIOD_S * (len(batches) - 1), first, last, left=total - last))
+    return replace(run, settings=settings, batches=batches, **changes)

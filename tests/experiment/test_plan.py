@@ -63,3 +63,12 @@ def test_mistakes_are_found_before_anything_starts():
         make_plan("ysb", parameters={"campaigns": 0})
     with pytest.raises(UsageError):
         make_plan("ysb", rate="x")
+
+
+def test_the_time_of_an_offline_load_is_not_known_but_bounded():
+    chosen = {"rate": "10k", "duration": "20s", "warmup": "5s", "drain": "7s"}
+    plan = make_plan("ysb", load="offline", **chosen)
+    assert (plan["events"], plan["expected_duration_s"]) == (250_000, None)
+    both = make_plan("ysb", load="online", **chosen)
+    assert both["expected_duration_s"] is None
+    assert both["longest_duration_s"] - plan["longest_duration_s"] == 25.0 + 7.0

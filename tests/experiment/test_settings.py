@@ -37,6 +37,7 @@ from streamgauge.experiment.settings import parse_settings
         ("source", "kafka"),
         ("sink", "foo"),
         ("mode", "real-time"),
+        ("load", "closed"),
     ],
 )
 def test_a_bad_value_is_refused_by_the_name_of_its_option(option, value):
@@ -93,3 +94,19 @@ def test_the_law_is_the_one_that_was_asked_for():
 def test_the_stored_document_gives_the_same_settings_again():
     settings = parse_settings(rate="5k", conf={"spark.ui.enabled": "false"})
     assert type(settings)(**settings.document()) == settings
+
+
+@pytest.mark.parametrize(("load", "rate_per_s"), [("open", 50_000.0), ("offline", 500_000.0), ("online", 500_000.0)])
+def test_the_default_rate_fits_the_load(load, rate_per_s):
+    assert parse_settings(load=load).rate_per_s == rate_per_s
+    assert parse_settings(load=load, rate="7k").rate_per_s == 7000.0
+
+
+def test_an_offline_load_may_take_ten_times_as_long_as_its_events_span():
+    assert parse_settings(load="offline", duration="20s", warmup="5s").deadline_s == 250.0
+    assert parse_settings(load="offline", duration="20s", warmup="5s", drain="10min").deadline_s == 600.0
+    assert (
+        parse_settings(load="open", drain="7s").deadline_s
+        == parse_settings(load="online", drain="7s").deadline_s
+        == 7.0
+    )

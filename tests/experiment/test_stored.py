@@ -131,3 +131,10 @@ def test_a_killed_run_with_a_foreign_document_is_an_error_of_the_file(writer, ch
         summary_of(stored)
     assert caught.value.where == str(writer.path / RUN_FILE)
     assert caught.value.remedy
+
+
+def test_a_killed_online_run_still_knows_its_maximum(writer):
+    offer(writer, until_s=20.0)
+    maximum = {"rate_per_s": 2000.0, "run_id": "inner", "verdict": "pass", "reasons": []}
+    writer.update(load={"origin_us": ORIGIN_US, "closed_us": at_us(25.0), "maximum": maximum})
+    assert summary_of(kill(writer))["offline_rate_per_s"] == 2000.0

@@ -4,12 +4,12 @@ from dataclasses import replace
 import pytest
 
 from streamgauge.engine.eventlog import Task
-from streamgauge.experiment.evidence import GeneratorCost
+from streamgauge.experiment.evidence import GeneratorCost, Maximum
 from streamgauge.experiment.summary import summarise
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import Window
 
-from .samples import ORIGIN_US, answer, at_us, batch, evidence, resources, tasks
+from .samples import ORIGIN_US, answer, at_us, batch, evidence, offline, resources, tasks
 
 CONTRACT = {
     "verdict": None,
@@ -36,7 +36,7 @@ def emptied():
     return replace(run, batches=run.batches[:1])
 
 
-@pytest.mark.parametrize("run", [evidence(), evidence(limit=400), emptied(), evidence(rate_per_s=0.01)])
+@pytest.mark.parametrize("run", [evidence(), evidence(limit=400), emptied(), evidence(rate_per_s=0.01), offline()])
 def test_the_keys_that_scripts_use_are_there_whatever_happened(run):
     summary = summarise(run)
     for key, parts in CONTRACT.items():
@@ -365,3 +365,124 @@ def test_times_count_from_the_start_of_the_load():
     )
     assert later.origin_us == ORIGIN_US + 10**9
     assert summarise(later) == summarise(run)
+
+
+def test_cores_are_those_of_spark_and_not_of_the_tool():
+    """Java uses 1.2 cores and its workers 0.1, over 20 s at 1000 events per second."""
+    use = summarise(evidence(resources=resources()))["core_use"]
+    assert use["used"] == pytest.approx(1.3)
+    assert use["events_per_s_per_core"] == pytest.approx(1000 / 1.3)
+    assert use["core_seconds"] == pytest.approx(26.0)
+
+
+def test_without_samples_or_on_a_cluster_nothing_is_said_about_cores():
+    assert summarise(evidence())["core_use"] is None
+    assert summarise(evidence(resources=resources()[:6]))["core_use"] is None
+    run = evidence(resources=resources())
+    there = replace(run, settings=replace(run.settings, master="spark://host:7077"))
+    assert summarise(there)["core_use"] is None
+
+
+def test_without_a_rate_the_cores_are_known_and_their_throughput_is_not():
+    run = evidence(resources=resources())
+    use = summarise(replace(run, batches=run.batches[:1]))["core_use"]
+    assert use["used"] == pytest.approx(1.3)
+    assert use["events_per_s_per_core"] is None
+
+
+def test_an_offline_run_gives_the_maximum_after_the_warm_up():
+    """Batches of 1000 every 0.5 s are 2000 per second; the first 5000 events are warm-up."""
+    summary = summarise(offline(answer=answer()))
+    assert (summary["verdict"], summary["reasons"], summary["load"]) == ("pass", [], "offline")
+    assert summary["processed_rate_per_s"] == summary["offline_rate_per_s"] == pytest.approx(2000.0)
+    assert summary["events"] == summary["events_processed"] == 25_000
+    assert summary["batches"] == 20
+    assert summary["steady_state"]["from_s"] == pytest.approx(2.2)
+    assert summary["steady_state"]["until_s"] == pytest.approx(12.2, abs=1e-5)
+
+
+def test_the_warm_up_of_an_offline_run_does_not_count_however_slow_it_is():
+    run = offline()
+    slow = [
+        replace(b, started_us=b.started_us - 30_000_000, emitted_us=b.emitted_us - 30_000_000) if b.last <= 4000 else b
+        for b in run.batches
+    ]
+    assert summarise(replace(run, batches=slow))["processed_rate_per_s"] == pytest.approx(2000.0)
+
+
+def test_without_a_warm_up_an_offline_run_counts_from_the_moment_the_query_is_let_at_the_events():
+    run = offline()
+    summary = summarise(replace(run, settings=replace(run.settings, warmup_s=0.0, duration_s=25.0)))
+    assert summary["steady_state"]["from_s"] == 0.0
+    assert summary["batches"] == 25
+
+
+def test_an_offline_run_has_no_latency_and_no_backlog_and_says_so():
+    summary = summarise(offline(window=Window(5.0, 5.0, "window_start")))
+    assert summary["end_to_end_latency_s"]["count"] == 0
+    assert {v for k, v in summary["end_to_end_latency_s"].items() if k != "count"} == {None}
+    assert set(summary["backlog_events"].values()) == {None}
+    assert summary["window_latency_s"] is None
+    assert summary["offered_rate_per_s"] is None
+    assert summary["steady_state"]["settled"] is None
+    assert not {"sustained", "drained", "steady"} & set(verdicts(summary))
+    assert any("latency and backlog mean nothing" in warning for warning in summary["warnings"])
+
+
+def test_an_offline_run_with_events_left_at_its_deadline_fails():
+    run = offline()
+    summary = summarise(replace(run, batches=run.batches[:-2]))
+    assert summary["verdict"] == verdicts(summary)["processed"] == "fail"
+    assert summary["reasons"] == ["2k of 25k events were not processed within 250 s; lower --rate or raise --drain"]
+
+
+def test_an_offline_run_that_skips_events_fails():
+    run = offline()
+    torn = [replace(b, first=b.first + 10) if b.batch_id == 12 else b for b in run.batches]
+    summary = summarise(replace(run, batches=torn, reported_batches=len(torn)))
+    assert summary["verdict"] == "fail"
+    assert "10 of 25k events were not processed within 250 s" in summary["reasons"]
+
+
+def test_events_of_an_offline_run_whose_report_is_lost_are_not_called_missing():
+    run = offline()
+    lost = [b for b in run.batches if b.batch_id != 12]
+    summary = summarise(replace(run, batches=lost, reported_batches=len(run.batches)))
+    assert summary["verdict"] == "unknown"
+
+
+def test_an_interrupted_offline_run_is_unknown():
+    run = offline()
+    assert summarise(replace(run, batches=run.batches[:-2], is_interrupted=True))["verdict"] == "unknown"
+
+
+@pytest.mark.parametrize(("per_batch", "verdict"), [(6000, "pass"), (10_000, "unknown")])
+def test_an_offline_run_with_too_few_micro_batches_is_unknown(per_batch, verdict):
+    summary = summarise(offline(per_batch=per_batch))
+    assert summary["verdict"] == verdicts(summary)["maximum"] == verdict
+    assert any("lower --max-rows-per-batch" in reason for reason in summary["reasons"]) == (verdict == "unknown")
+
+
+def test_an_offline_run_with_a_wrong_answer_fails():
+    assert summarise(offline(answer=answer(Verdict.FAIL, missing=1)))["verdict"] == "fail"
+
+
+def test_an_expensive_generator_is_noted_in_an_offline_run():
+    summary = summarise(offline(generator=GeneratorCost(0.0006, ("ad_id",))))
+    assert summary["verdict"] == "pass"
+    assert any("60% of the cores; the query alone would be faster" in warning for warning in summary["warnings"])
+
+
+@pytest.mark.parametrize(("found", "verdict"), [(Verdict.PASS, "pass"), ("unknown", "unknown"), ("fail", "unknown")])
+def test_a_doubtful_maximum_makes_an_online_run_unknown(found, verdict):
+    run = evidence(maximum=Maximum(2000.0, "inner", Verdict(found), ("planted",)))
+    summary = summarise(run)
+    assert (summary["offline_rate_per_s"], summary["offline_run_id"]) == (2000.0, "inner")
+    assert summary["offered_rate_per_s"] == 1000.0
+    assert summary["verdict"] == verdicts(summary)["maximum"] == verdict
+    assert ("planted" in " ".join(summary["reasons"])) == (verdict == "unknown")
+
+
+def test_an_open_run_has_no_offline_rate():
+    summary = summarise(evidence())
+    assert (summary["load"], summary["offline_rate_per_s"], summary["offline_run_id"]) == ("open", None, None)

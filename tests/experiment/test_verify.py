@@ -20,6 +20,7 @@ from streamgauge.workloads.reference import connect
 from streamgauge.workloads.user import user_workload
 
 WORDCOUNT = catalogue()["hibench-wordcount"]
+EVENTS = event_stream("hibench")
 STREAM = FiniteStream(1_000, 1000.0, seed=9)
 ROWS = {"ip": ["a", "b", "c"], "records": [1, 2, 3]}
 
@@ -110,7 +111,7 @@ def test_windows_of_the_closing_events_are_no_part_of_the_answer():
 
 def test_a_finite_stream_holds_exactly_the_events_asked_for():
     for events, rate in ((1, 1000.0), (7, 3.0), (60_000, 1000.0), (99_999, 7_777.0)):
-        assert FiniteStream(events, rate).schedule().total == events
+        assert FiniteStream(events, rate).schedule(EVENTS, EVENTS.parameters()).total == events
 
 
 def test_a_function_of_the_user_has_no_reference(tmp_path):

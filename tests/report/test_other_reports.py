@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ def test_a_description_shows_everything_that_defines_a_workload(name):
     text = printed(print_workload, workload)
     flat = " ".join(text.split())
     assert workload.question in flat
-    assert " ".join(workload.reference_sql.split()) in flat
+    assert workload.reference_sql in text
     for f in (*workload.events.fields, *workload.output):
         assert f.name in text
     document = describe_workload(workload)
@@ -48,11 +49,51 @@ def test_a_description_shows_everything_that_defines_a_workload(name):
         assert parameter["name"] in text
 
 
+@pytest.mark.parametrize("name", list(catalogue()))
+def test_the_dataflow_is_drawn_from_the_events_to_the_sink(name):
+    workload = catalogue()[name]
+    steps = describe_workload(workload)["dataflow"]
+    assert steps == [f"{workload.events.name} events", *workload.operators.split(", "), "sink"]
+    assert f"dataflow: {' ─▶ '.join(steps)} " in " ".join(printed(print_workload, workload).split())
+
+
+def test_a_long_dataflow_is_broken_before_an_arrow():
+    lines = printed(print_workload, replace(catalogue()["ysb"], operators=f"{'a' * 50}, {'b' * 50}, c")).splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("dataflow: "))
+    assert lines[first : first + 2] == [f"dataflow: ysb events ─▶ {'a' * 50}", f"  ─▶ {'b' * 50} ─▶ c ─▶ sink"]
+
+
+def test_a_workload_of_one_definition_does_not_speak_of_semantics():
+    document = describe_workload(catalogue()["ysb"])
+    assert (document["semantics"], document["variants"]) == (None, [])
+    assert "semantics" not in printed(print_workload, catalogue()["ysb"])
+
+
+def test_a_variant_is_described_by_what_is_different():
+    text = " ".join(printed(print_workload, catalogue()["nexmark-q1"]).split())
+    assert "semantics: flink with --set semantics=beam: columns auction bigint, bidder bigint, price bigint," in text
+    text = printed(print_workload, catalogue()["nexmark-q5"])
+    assert "with --set semantics=beam: the same columns; slide_s=5 by default\n" in text
+    assert "semantics: beam\n" in printed(print_workload, catalogue()["nexmark-q6"])
+
+
+def test_variants_are_in_the_document_with_their_references():
+    workload = catalogue()["nexmark-q4"]
+    document = describe_workload(workload)
+    (variant,) = document["variants"]
+    assert (document["semantics"], variant["semantics"]) == ("flink", "beam")
+    assert variant["reference"] == workload.variants["beam"].reference_sql != document["reference"]
+    assert [f["name"] for f in variant["output"]] == ["window_start", "category", "average_price"]
+    assert variant["dataflow"][-2:] == ["average per sliding window", "sink"]
+    text = " ".join(printed(print_workload, workload).split())
+    assert f"reference with semantics=beam {' '.join(variant['reference'].split())}" in text
+
+
 @pytest.mark.parametrize("name", list(event_streams()))
 def test_a_description_shows_everything_that_defines_an_event_stream(name):
     stream = event_streams()[name]
     text = printed(print_events, stream)
-    assert stream.summary in text
+    assert stream.summary in " ".join(text.split())
     assert all(f.name in text for f in stream.fields)
     assert [f["name"] for f in describe_events(stream)["schema"]] == [f.name for f in stream.fields]
 
@@ -69,6 +110,12 @@ def test_a_plan_for_a_cluster_says_what_is_decided_later():
     text = printed(print_plan, make_plan("ysb", master="yarn", max_rows_per_batch="5k"))
     assert "source one per core, shuffle one per core" in text
     assert "5k events per micro-batch" in text
+
+
+def test_a_plan_of_an_online_load_says_what_is_found_on_the_way():
+    text = " ".join(printed(print_plan, make_plan("ysb", load="online", rate="200k", cores=2)).split())
+    assert "offline, 8,000,000 events at once; then constant arrivals at half of the rate that they reached" in text
+    assert "as long as the events need, at most" in text
 
 
 def test_checks_show_their_remedy_only_where_it_is_needed():

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from experiment.samples import answer, evidence, resources, tasks
-from streamgauge.experiment.evidence import GeneratorCost
+from experiment.samples import answer, evidence, offline, resources, tasks
+from streamgauge.experiment.evidence import GeneratorCost, Maximum
 from streamgauge.experiment.summary import summarise
 from streamgauge.report.console import console
 from streamgauge.report.terminal import print_runs, print_summary
@@ -40,6 +40,10 @@ def overloaded():
     return stored(replace(run, batches=run.batches[:-1]))
 
 
+def all_at_once():
+    return stored(offline(answer=answer(), resources=resources(60.0)))
+
+
 def trimmed(text):
     """Cut the spaces with which tables fill their lines."""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
@@ -51,7 +55,7 @@ def printed(run, **options):
     return trimmed(file.getvalue())
 
 
-@pytest.mark.parametrize(("name", "run"), [("healthy", healthy), ("overloaded", overloaded)])
+@pytest.mark.parametrize(("name", "run"), [("healthy", healthy), ("overloaded", overloaded), ("offline", all_at_once)])
 def test_a_summary_is_printed_as_in_the_file(name, run):
     assert printed(run()) == (HERE / f"{name}.txt").read_text()
 
@@ -83,6 +87,18 @@ def test_what_is_not_known_is_called_unknown_and_never_zero():
     assert "processed unknown" in text
     assert "mean unknown" in text
     assert "not checked" in text
+
+
+def test_an_online_run_names_the_maximum_of_which_its_load_is_half():
+    text = printed(stored(evidence(maximum=Maximum(2000.0, "inner", Verdict.PASS))))
+    assert "offered 1k/s, ingested 1k/s, processed 1k/s; the offline maximum is 2k/s" in text
+
+
+def test_a_run_of_an_older_version_is_printed_too():
+    run = healthy()
+    for key in ("load", "offline_rate_per_s", "offline_run_id", "core_use"):
+        del run.document["summary"][key]
+    assert "offered 1k/s, ingested 1k/s, processed 1k/s\n" in printed(run)
 
 
 def test_colours_appear_on_a_terminal_and_nowhere_else():

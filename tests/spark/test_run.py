@@ -128,3 +128,18 @@ def test_a_wrong_function_gets_a_clear_error_and_a_stored_run(
     assert caught.value.remedy
     assert [r.status for r in list_runs(tmp_path / "runs")] == ["failed"]
     assert session.spark.streams.active == []
+
+
+def test_an_offline_run_processes_all_events_at_once(session: Session, tmp_path: Path) -> None:
+    result = run("ysb", runs=tmp_path, session=session, load="offline", max_rows_per_batch=1000, **SHORT)
+    assert (result.verdict, result.summary["events_processed"]) == ("pass", 10_000)
+    assert result.summary["batches"] == 8
+    assert result.summary["offline_rate_per_s"] > 0
+    assert sum(result.stored().table("latency")["count"].to_pylist()) == 0
+
+
+def test_an_online_run_offers_half_of_what_its_offline_part_reached(session: Session, tmp_path: Path) -> None:
+    result = run("ysb", runs=tmp_path, session=session, load="online", max_rows_per_batch=1000, **SHORT)
+    assert result.summary["offered_rate_per_s"] == pytest.approx(result.summary["offline_rate_per_s"] / 2, rel=0.01)
+    assert [r.run_id for r in list_runs(tmp_path)] == [result.run_id]
+    assert [r.run_id for r in list_runs(result.path / "offline")] == [result.summary["offline_run_id"]]

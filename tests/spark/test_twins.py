@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from pyspark.sql import functions as F
 
+from streamgauge.arrivals import Arrivals
 from streamgauge.engine.session import Session
 from streamgauge.engine.source import with_events
 from streamgauge.events import event_stream
@@ -29,11 +31,10 @@ def test_spark_and_numpy_make_the_same_events(session: Session, name: str, value
     stream = event_stream(name)
     parameters = stream.parameters.model_validate(values)
     numbers = np.arange(first, first + 5000)
-    rows = session.spark.range(first, first + 5000, 1, 3).select(
-        F.col("id").alias("n"), (F.lit(START_US) + (F.col("id") - F.lit(first)) * 777).alias("time_us")
-    )
+    arrivals = Arrivals.spaced(numbers, load_us=START_US, period_us=777, base=first)
+    rows = session.spark.createDataFrame(pd.DataFrame(vars(arrivals)))
     made = with_events(rows, stream, parameters, seed=11).toArrow()
-    twin = stream.table(parameters, seed=11, n=numbers, time_us=START_US + (numbers - first) * 777)
+    twin = stream.table(parameters, seed=11, arrivals=arrivals)
     for field in stream.fields:
         assert made[field.name].to_pylist() == twin[field.name].to_pylist(), field.name
 

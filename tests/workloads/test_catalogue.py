@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 
 from streamgauge.errors import UsageError
@@ -14,14 +16,15 @@ def workload(request):
     return request.param
 
 
-def test_the_catalogue_holds_the_first_suites():
-    assert list(catalogue()) == [
-        "ysb",
-        "hibench-identity",
-        "hibench-repartition",
-        "hibench-wordcount",
-        "hibench-fixwindow",
-    ]
+def test_the_catalogue_holds_five_suites():
+    assert Counter(workload.suite for workload in WORKLOADS) == {
+        "ysb": 1,
+        "hibench": 4,
+        "nexmark": 24,
+        "streambench": 4,
+        "operators": 11,
+    }
+    assert [w.name for w in find_workloads("nexmark")] == [f"nexmark-q{number}" for number in range(24)]
 
 
 def test_every_workload_says_what_it_asks_and_does(workload):
@@ -54,7 +57,8 @@ def test_the_last_row_of_a_key_is_defined_wherever_rows_are_updated(workload):
 
 
 def test_windows_are_closed_by_events_after_the_end(workload):
-    assert (workload.closing_events > 0) == (workload.window is not None)
+    """Windows without a column in the answer, and what closes by other times, are closed all the same."""
+    assert workload.closing_events > 0 or workload.window is None
 
 
 def test_every_parameter_has_a_description_a_domain_and_a_default_inside_it(workload):

@@ -16,10 +16,9 @@ BASE = datetime.fromtimestamp(BASE_TIME_US / 1e6, UTC)
 
 
 def finite_table(workload, parameters, stream):
-    schedule = stream.schedule()
-    numbers = np.arange(schedule.total)
-    times_us = schedule.times_us(numbers) + BASE_TIME_US
-    return workload.events.table(parameters, seed=stream.seed, n=numbers, time_us=times_us)
+    schedule = stream.schedule(workload.events, parameters)
+    arrivals = schedule.arrivals(np.arange(schedule.total), load_us=BASE_TIME_US)
+    return workload.events.table(parameters, seed=stream.seed, arrivals=arrivals)
 
 
 def answer(name, stream, **values):

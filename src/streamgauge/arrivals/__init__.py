@@ -3,10 +3,10 @@
 from typing import Protocol
 
 from streamgauge.arrivals.constant import Constant
-from streamgauge.arrivals.schedule import Chunks, Schedule
+from streamgauge.arrivals.schedule import Arrivals, Chunks, Schedule
 from streamgauge.errors import UsageError, closest
 
-__all__ = ["Chunks", "Constant", "Law", "Schedule", "parse_law"]
+__all__ = ["Arrivals", "Chunks", "Constant", "Law", "Schedule", "parse_law"]
 
 
 class Law(Protocol):

@@ -33,6 +33,35 @@ class Chunks:
 
 
 @dataclass(frozen=True)
+class Arrivals:
+    """Event numbers with their creation times, and the line on which the times around each of them lie.
+
+    Event m near event n is created at `segment_us + (m - base) * span_us // events`. All times are microseconds since
+    the epoch; `load_us` is the start of the load.
+    """
+
+    n: Longs
+    time_us: Longs
+    base: Longs
+    events: Longs
+    segment_us: Longs
+    span_us: Longs
+    load_us: Longs
+
+    @classmethod
+    def spaced(cls, n: npt.ArrayLike, *, load_us: int, period_us: int, base: int = 0) -> "Arrivals":
+        """Return arrivals every `period_us`; event `base` is created at `load_us`."""
+        numbers = np.asarray(n, dtype=np.int64)
+        line = (base, 1, load_us, period_us, load_us)
+        return cls(numbers, load_us + (numbers - base) * period_us, *(np.full(len(numbers), v) for v in line))
+
+    def at(self, m: Longs) -> Longs:
+        """Return the creation time of event m by the line of event n."""
+        whole, rest = np.divmod(m - self.base, self.events)
+        return self.segment_us + whole * self.span_us + rest * self.span_us // self.events
+
+
+@dataclass(frozen=True)
 class Schedule:
     """Knots (time_us[k], count[k]): `count[k]` events have been created before `time_us[k]`.
 
@@ -73,6 +102,20 @@ class Schedule:
         k = self._segment(numbers)
         spans, events = np.diff(self.time_us), np.diff(self.count)
         return self.time_us[k] + (numbers - self.count[k]) * spans[k] // events[k]
+
+    def arrivals(self, n: npt.ArrayLike, *, load_us: int) -> Arrivals:
+        """Return the creation times of event numbers in a load that starts at `load_us`."""
+        numbers = np.asarray(n, dtype=np.int64)
+        k = self._segment(numbers)
+        return Arrivals(
+            n=numbers,
+            time_us=self.times_us(numbers) + load_us,
+            base=self.count[k],
+            events=np.diff(self.count)[k],
+            segment_us=self.time_us[k] + load_us,
+            span_us=np.diff(self.time_us)[k],
+            load_us=np.full(len(numbers), load_us),
+        )
 
     def created(self, t_us: npt.ArrayLike) -> Longs:
         """Return N(t), the number of events with an intended time of at most `t_us`."""

@@ -13,7 +13,9 @@ def generate(
     stream: Annotated[str, typer.Argument(help="An event stream from `list`, or a workload that reads one.")],
     events: Annotated[str, typer.Option("--events", help="How many events.")] = "10k",
     rate: Annotated[str, typer.Option("--rate", help="Rate at which event times advance.")] = "1000",
-    format_: Annotated[str, typer.Option("--format", help="parquet, json or csv.")] = "parquet",
+    format_: Annotated[
+        str, typer.Option("--format", help="parquet, json, csv; nexmark: canonical, canonical-with-channel.")
+    ] = "parquet",
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to write to; must not exist yet.")] = Path(
         "events"
     ),

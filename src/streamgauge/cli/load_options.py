@@ -4,7 +4,20 @@ from typing import Annotated
 
 import typer
 
-Rate = Annotated[str, typer.Option("--rate", help="Events offered per second, e.g. 200k or 1.5M.")]
+Load = Annotated[
+    str,
+    typer.Option(
+        "--load",
+        help="open: events arrive at --rate; offline: all exist at once; online: open at half of the offline maximum.",
+    ),
+]
+Rate = Annotated[
+    str | None,
+    typer.Option(
+        "--rate",
+        help="Events per second, e.g. 200k or 1.5M; default 50k, or 500k where it says how many exist at once.",
+    ),
+]
 Arrivals = Annotated[str, typer.Option("--arrivals", help="Arrival law.")]
 Duration = Annotated[str, typer.Option("--duration", help="How long to measure, after the warm-up.")]
 Warmup = Annotated[str, typer.Option("--warmup", help="Load before the measurement, not counted.")]

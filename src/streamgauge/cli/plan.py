@@ -10,7 +10,8 @@ from streamgauge.cli.options import Conf, Cores, Json, Master, Runs, Seed, Set, 
 
 def plan(
     workload: Annotated[str, typer.Argument(help="A name from `list`, or file.py:function.")],
-    rate: load.Rate = "50k",
+    load_: load.Load = "open",
+    rate: load.Rate = None,
     arrivals: load.Arrivals = "constant",
     duration: load.Duration = "30s",
     warmup: load.Warmup = "10s",
@@ -40,6 +41,7 @@ def plan(
         events=events,
         parameters=pairs(set_, "--set"),
         runs=runs,
+        load=load_,
         rate=rate,
         arrivals=arrivals,
         duration=duration,

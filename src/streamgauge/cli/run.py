@@ -23,7 +23,8 @@ from streamgauge.errors import EXIT_INTERRUPTED
 
 def run(
     workload: Annotated[str, typer.Argument(help="A name from `list`, or file.py:function.")],
-    rate: load.Rate = "50k",
+    load_: load.Load = "open",
+    rate: load.Rate = None,
     arrivals: load.Arrivals = "constant",
     duration: load.Duration = "30s",
     warmup: load.Warmup = "10s",
@@ -57,6 +58,7 @@ def run(
             parameters=pairs(set_, "--set"),
             runs=runs,
             monitor=monitor,
+            load=load_,
             rate=rate,
             arrivals=arrivals,
             duration=duration,

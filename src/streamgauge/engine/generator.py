@@ -1,7 +1,6 @@
 """The generator's own cost: making the events that a query reads, with nothing behind them."""
 
 import time
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,50 +14,57 @@ if TYPE_CHECKING:
 
 FIRST_EVENTS_PER_CORE = 50_000
 LARGE_JOB_S = 1.0
+START_US = 1_436_918_400_000_000
 
 
-def columns_read(session: Session, workload: Workload, parameters: Parameters, folder: Path) -> tuple[str, ...]:
-    """Return the event columns that the dataflow reads, as Spark's planner prunes them.
+def fields_read(session: Session, workload: Workload, parameters: Parameters, folder: Path) -> tuple[str, ...]:
+    """Return the fields of the events that the dataflow reads, as Spark's optimizer prunes them.
 
-    The dataflow is planned, not run, over an empty table with the events' schema. A query that only a stream
-    can plan counts as reading everything.
+    The dataflow is built over an empty stream of files with the events' schema, and never started.
     """
-    everything = tuple(f.name for f in workload.events.fields)
     folder.mkdir(parents=True, exist_ok=True)
     schema = ", ".join(f"{f.name} {f.type}" for f in workload.events.fields)
-    with suppress(Exception):
-        result = workload.dataflow(session.spark.read.schema(schema).parquet(str(folder)), parameters)
-        plan = result._jdf.queryExecution().sparkPlan()
-        leaves = plan.collectLeaves()
-        read = {
-            attribute.name() for index in range(leaves.length()) for attribute in _items(leaves.apply(index).output())
-        }
-        return tuple(name for name in everything if name in read) or everything
-    return everything
+    empty = session.spark.readStream.schema(schema).parquet(str(folder))
+    analyzed = workload.dataflow(empty, parameters)._jdf.queryExecution().analyzed()
+    optimized = session.spark._jsparkSession.sessionState().optimizer().execute(analyzed)
+    read = _references(optimized)
+    return tuple(f.name for f in workload.events.fields if f.name in read)
+
+
+def _references(plan: Any) -> set[str]:
+    """Return the names of all columns that some part of a plan uses."""
+    used = {attribute.name() for attribute in _items(plan.references().toSeq())} if _items(plan.children()) else set()
+    return used.union(*(_references(child) for child in _items(plan.children())))
 
 
 def _items(sequence: Any) -> list[Any]:
     return [sequence.apply(index) for index in range(sequence.length())]
 
 
-def _make(session: Session, workload: Workload, parameters: Parameters, columns: tuple[str, ...], events: int) -> float:
+def _make(session: Session, workload: Workload, parameters: Parameters, fields: tuple[str, ...], events: int) -> float:
     from pyspark.sql import functions as F
 
     numbers = session.spark.range(0, events, 1, session.cores)
-    numbered: DataFrame = numbers.select(F.col("id").alias("n"), F.expr("1436918400000000 + id").alias("time_us"))
-    made = with_events(numbered, workload.events, parameters, seed=1).select(*columns)
+    start = F.lit(START_US).cast("long")
+    line = {"base": F.lit(0), "events": F.lit(events), "segment_us": start, "span_us": F.lit(events), "load_us": start}
+    arrivals: DataFrame = numbers.select(
+        F.col("id").alias("n"),
+        (start + F.col("id")).alias("time_us"),
+        *(value.cast("long").alias(name) for name, value in line.items()),
+    )
+    made = with_events(arrivals, workload.events, parameters, seed=1, fields=fields).select(*fields)
     started_s = time.perf_counter()
     made.write.format("noop").mode("overwrite").save()
     return time.perf_counter() - started_s
 
 
 def core_seconds_per_event(
-    session: Session, workload: Workload, parameters: Parameters, columns: tuple[str, ...]
+    session: Session, workload: Workload, parameters: Parameters, fields: tuple[str, ...]
 ) -> float:
     """Measure the difference of a large and a small job, so that the cost of a job cancels out."""
     small = FIRST_EVENTS_PER_CORE * session.cores
-    _make(session, workload, parameters, columns, small)
-    fast = min(_make(session, workload, parameters, columns, small) for _ in range(2))
+    _make(session, workload, parameters, fields, small)
+    fast = min(_make(session, workload, parameters, fields, small) for _ in range(2))
     large = small * max(2, min(100, round(LARGE_JOB_S / fast)))
-    slow = min(_make(session, workload, parameters, columns, large) for _ in range(2))
+    slow = min(_make(session, workload, parameters, fields, large) for _ in range(2))
     return max(0.0, slow - fast) / (large - small) * session.cores

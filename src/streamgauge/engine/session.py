@@ -55,6 +55,22 @@ class Session:
         """Task slots over all executors, as Spark sees them now."""
         return int(self.spark.sparkContext.defaultParallelism)
 
+    @contextmanager
+    def with_conf(self, conf: Mapping[str, str]) -> Iterator[None]:
+        """Let queries that start inside have these settings, unless the user has set them otherwise."""
+        changes = {key: value for key, value in conf.items() if key not in self.settings.conf}
+        before = {key: self.spark.conf.get(key, None) for key in changes}
+        for key, value in changes.items():
+            self.spark.conf.set(key, value)
+        try:
+            yield
+        finally:
+            for key, value in before.items():
+                if value is None:
+                    self.spark.conf.unset(key)
+                else:
+                    self.spark.conf.set(key, value)
+
 
 def _memory(share: float) -> str:
     import psutil
@@ -77,7 +93,11 @@ def spark_conf(settings: SessionSettings, scratch: Path) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.local.dir": str(scratch / "spark"),
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.driver.extraJavaOptions": f"-Djava.io.tmpdir={scratch / 'tmp'} -Dderby.system.home={scratch}",
+        # Whole stages become single methods, some of them longer than Java compiles by default.
+        "spark.driver.extraJavaOptions": (
+            f"-XX:-DontCompileHugeMethods -Djava.io.tmpdir={scratch / 'tmp'} -Dderby.system.home={scratch}"
+        ),
+        "spark.executor.extraJavaOptions": "-XX:-DontCompileHugeMethods",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.streaming.numRecentProgressUpdates": "10000",
         "spark.sql.streaming.stopTimeout": "30s",

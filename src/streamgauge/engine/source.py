@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FORMAT = "streamgauge"
-SCHEMA = "first bigint, last bigint, base bigint, events bigint, origin_us bigint, span_us bigint"
+SCHEMA = "first bigint, last bigint, base bigint, events bigint, segment_us bigint, span_us bigint, load_us bigint"
 # Chunks of this size keep the unrolled numbers in the processor's cache.
 CHUNK_EVENTS = 2048
 FIRST_ADMITTED = 500_000
@@ -178,6 +178,7 @@ class EmbeddedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             chunks.events,
             chunks.origin_us + origin_us,
             chunks.span_us,
+            np.full(len(chunks.first), origin_us),
         ]
 
     def read(self, partition: InputPartition) -> Iterator["pa.RecordBatch"]:  # noqa: D102
@@ -214,8 +215,11 @@ def read_events(
     source_partitions: int,
     max_rows_per_batch: int | None = None,
     admission_target_s: float = 3.0,
+    fields: Sequence[str] | None = None,
 ) -> "DataFrame":
     """Return the event stream as a streaming DataFrame; the control folder must hold `schedule.npy`.
+
+    Only the named fields are made, all of them by default.
 
     Without `max_rows_per_batch` the limit adapts so that a micro-batch takes about `admission_target_s` at most.
     """
@@ -227,7 +231,7 @@ def read_events(
     )
     reader = spark.readStream.format(FORMAT).option("control", os.fspath(control))
     chunks = reader.options(partitions=source_partitions, **admission).load()
-    return with_events(_unroll(chunks), stream, parameters, seed=seed)
+    return with_events(_unroll(chunks), stream, parameters, seed=seed, fields=fields)
 
 
 def finite_events(
@@ -243,22 +247,36 @@ def finite_events(
     """Return the events of some chunks as an ordinary DataFrame, in their order."""
     import pandas as pd
 
-    columns = pd.DataFrame(vars(chunks)).assign(origin_us=chunks.origin_us + origin_us)
+    columns = pd.DataFrame(vars(chunks)).assign(origin_us=chunks.origin_us + origin_us, load_us=origin_us)
     rows = spark.sparkContext.parallelize(columns.to_numpy().tolist(), partitions)
     return with_events(_unroll(spark.createDataFrame(rows, SCHEMA)), stream, parameters, seed=seed)
 
 
 def _unroll(chunks: "DataFrame") -> "DataFrame":
-    """Turn chunks into rows of (n, time_us), in compiled code."""
+    """Turn chunks into rows with the columns of `Arrivals`, in compiled code."""
     from pyspark.sql import functions as F
 
-    numbered = chunks.select("*", F.explode(F.sequence("first", "last")).alias("n"))
-    return numbered.select("n", F.expr("origin_us + (n - base) * span_us div events").alias("time_us"))
+    numbered = chunks.select("*", F.explode(F.sequence("first", "last")).alias("n")).drop("first", "last")
+    return numbered.select("*", F.expr("segment_us + (n - base) * span_us div events").alias("time_us"))
 
 
-def with_events(numbered: "DataFrame", stream: EventStream, parameters: Parameters, *, seed: int) -> "DataFrame":
-    """Turn rows of (n, time_us) into events."""
+def with_events(
+    arrivals: "DataFrame",
+    stream: EventStream,
+    parameters: Parameters,
+    *,
+    seed: int,
+    fields: Sequence[str] | None = None,
+) -> "DataFrame":
+    """Turn rows with the columns of `Arrivals` into events; fields that nobody reads are null, and cost nothing."""
     from pyspark.sql import functions as F
 
-    columns = stream.columns(parameters, seed, F.col("n"), F.col("time_us"))
-    return numbered.select(*(columns[field.name].alias(field.name) for field in stream.fields))
+    every = [field.name for field in stream.fields]
+    wanted = every if fields is None else [name for name in every if name in fields]
+    made = stream.frame(arrivals, parameters, seed, wanted or every[:1])
+    return made.select(
+        *(
+            F.col(field.name) if field.name in made.columns else F.lit(None).cast(field.type).alias(field.name)
+            for field in stream.fields
+        )
+    )

@@ -11,9 +11,12 @@ __all__ = ["EventStream", "Field", "Parameters", "event_stream", "event_streams"
 @cache
 def event_streams() -> dict[str, EventStream]:
     """Return all event streams by name."""
-    from streamgauge.events import hibench, ysb
+    from streamgauge.events import ads, hibench, keyed, nexmark, words, ysb
 
-    return {stream.name: stream for stream in (ysb.EVENTS, hibench.EVENTS)}
+    return {
+        stream.name: stream
+        for stream in (ysb.EVENTS, hibench.EVENTS, nexmark.EVENTS, words.EVENTS, ads.EVENTS, keyed.EVENTS)
+    }
 
 
 def event_stream(name: str, *, where: str = "--events") -> EventStream:

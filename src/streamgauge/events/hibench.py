@@ -7,7 +7,7 @@ to the record length. Numbers in a line have leading zeros, so that every part h
 is ever measured, cut or padded by the engine: that alone would cost four times as much as the rest.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,10 @@ from streamgauge.events.columns import divide, modulo, pick
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import DataFrame
 
-    from streamgauge.events.draw import Longs, SlottedLaw
+    from streamgauge.arrivals import Arrivals
+    from streamgauge.events.draw import SlottedLaw
 
 PAGES = 120_000
 KEY_BYTES = 13
@@ -76,11 +77,12 @@ def _numbers(count: int, form: str) -> tuple[str, ...]:
     return tuple(form.format(number) for number in range(count))
 
 
-def _columns(p: HibenchEvents, seed: int, n: "Column", time_us: "Column") -> Mapping[str, "Column"]:
+def _frame(rows: "DataFrame", p: HibenchEvents, seed: int, wanted: Sequence[str]) -> "DataFrame":
     from pyspark.sql import functions as F
 
     from streamgauge.events.draw import draw_column
 
+    n = F.col("n")
     key = _zipf(p.keys, p.zipf).draw_column(n, seed=seed, field=_KEY) if p.zipf else modulo(n, p.keys)
     address = modulo(key * F.lit(ADDRESS_STEP).cast("long"), ADDRESSES)
     page = modulo(n, PAGES)
@@ -93,12 +95,14 @@ def _columns(p: HibenchEvents, seed: int, n: "Column", time_us: "Column") -> Map
         pick(modulo(address, 254) + F.lit(1), _numbers(256, "{:03},")),
         pick(draw_column(n, seed=seed, field=_FILLER, below=FILLERS), _fillers(seed, p.line_length - FRONT_CHARACTERS)),
     )
-    return {"created": F.timestamp_millis(divide(time_us, 1000)), "line": line}
+    fields = {"created": F.timestamp_millis(divide(F.col("time_us"), 1000)), "line": line}
+    return rows.select(*(fields[name].alias(name) for name in wanted))
 
 
-def _arrays(p: HibenchEvents, seed: int, n: "Longs", time_us: "Longs") -> Mapping[str, Any]:
+def _arrays(p: HibenchEvents, seed: int, arrivals: "Arrivals") -> Mapping[str, Any]:
     from streamgauge.events.draw import draw
 
+    n = arrivals.n
     key = _zipf(p.keys, p.zipf).draw(n, seed=seed, field=_KEY) if p.zipf else n % p.keys
     address = key * ADDRESS_STEP % ADDRESSES
     octets = (
@@ -114,7 +118,7 @@ def _arrays(p: HibenchEvents, seed: int, n: "Longs", time_us: "Longs") -> Mappin
             n % PAGES, *octets, draw(n, seed=seed, field=_FILLER, below=FILLERS), strict=True
         )
     ]
-    return {"created": time_us // 1000 * 1000, "line": lines}
+    return {"created": arrivals.time_us // 1000 * 1000, "line": lines}
 
 
 EVENTS = EventStream(
@@ -125,6 +129,6 @@ EVENTS = EventStream(
         Field("line", "string", "page, tab, IP address, comma, filler; 187 characters unless record_length is changed"),
     ),
     parameters=HibenchEvents,
-    columns=_columns,
+    frame=_frame,
     arrays=_arrays,
 )

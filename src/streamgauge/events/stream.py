@@ -1,16 +1,16 @@
 """What an event stream is: a schema, parameters, and event n as a pure function of (seed, n, time)."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
     import pyarrow as pa
-    from pyspark.sql import Column
+    from pyspark.sql import DataFrame
+
+    from streamgauge.arrivals import Arrivals, Schedule
 
 
 @dataclass(frozen=True)
@@ -28,32 +28,44 @@ class Parameters(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _arrow_type(spark_type: str) -> Any:
+    import pyarrow as pa
+
+    types = {
+        "string": pa.string(),
+        "timestamp": pa.timestamp("us", "UTC"),
+        "bigint": pa.int64(),
+        "int": pa.int32(),
+        "double": pa.float64(),
+    }
+    return types[spark_type]
+
+
 @dataclass(frozen=True)
 class EventStream:
     """A kind of events.
 
-    `columns` and `arrays` are twins: for the same parameters, seed, event numbers and creation times
-    (microseconds since the epoch) they give the same events, one as Spark columns, one as NumPy arrays.
+    `frame` and `arrays` are twins: for the same parameters, seed and arrivals they give the same events, one in
+    Spark, one in NumPy. The rows that `frame` gets have the columns of `Arrivals`, all BIGINT; it makes the wanted
+    fields.
+    `schedule` makes the arrivals of a finite data set (from the number of events and the rate) where even spacing
+    is not enough, and `check` refuses rates that the parameters do not allow. `texts` are further formats, by
+    whose digests data sets of other programs can be compared.
     """
 
     name: str
     summary: str
     fields: tuple[Field, ...]
     parameters: type[Parameters]
-    columns: "Callable[[Any, int, Column, Column], Mapping[str, Column]]"
-    arrays: "Callable[[Any, int, npt.NDArray[np.int64], npt.NDArray[np.int64]], Mapping[str, Any]]"
+    frame: "Callable[[DataFrame, Any, int, Sequence[str]], DataFrame]"
+    arrays: "Callable[[Any, int, Arrivals], Mapping[str, Any]]"
+    schedule: "Callable[[Any, int, float], Schedule] | None" = None
+    check: Callable[[Any, float], None] = lambda _p, _rate_per_s: None
+    texts: "Mapping[str, Callable[[pa.Table], bytes]]" = field(default_factory=dict)
 
-    def table(
-        self,
-        parameters: Parameters,
-        *,
-        seed: int,
-        n: "npt.NDArray[np.int64]",
-        time_us: "npt.NDArray[np.int64]",
-    ) -> "pa.Table":
+    def table(self, parameters: Parameters, *, seed: int, arrivals: "Arrivals") -> "pa.Table":
         """Make the events with NumPy, as an Arrow table in the order of the schema."""
         import pyarrow as pa
 
-        arrays = self.arrays(parameters, seed, n, time_us)
-        types = {"string": pa.string(), "timestamp": pa.timestamp("us", "UTC"), "bigint": pa.int64()}
-        return pa.table({f.name: pa.array(arrays[f.name], types[f.type]) for f in self.fields})
+        arrays = self.arrays(parameters, seed, arrivals)
+        return pa.table({f.name: pa.array(arrays[f.name], _arrow_type(f.type)) for f in self.fields})

@@ -6,7 +6,7 @@ and of late events are those of Yahoo's generator.
 """
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,8 +17,9 @@ from streamgauge.events.identifiers import identifier_array, identifier_column
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
+    from pyspark.sql import Column, DataFrame
 
+    from streamgauge.arrivals import Arrivals
     from streamgauge.events.draw import Longs
 
 AD_TYPES = ("banner", "modal", "sponsored-search", "mail", "mobile")
@@ -58,16 +59,18 @@ class YsbEvents(Parameters):
 _AD, _AD_TYPE, _EVENT_TYPE, _USER, _PAGE, _SKEW, _IS_LATE, _LATENESS = range(1, 9)
 
 
-def _columns(p: YsbEvents, seed: int, n: "Column", time_us: "Column") -> Mapping[str, "Column"]:
+def _frame(rows: "DataFrame", p: YsbEvents, seed: int, wanted: Sequence[str]) -> "DataFrame":
     from pyspark.sql import functions as F
 
     from streamgauge.events.draw import draw_column
+
+    n = F.col("n")
 
     def drawn(field: int, below: int) -> "Column":
         return draw_column(n, seed=seed, field=field, below=below)
 
     random = p.draws == "random"
-    time_ms = divide(time_us, 1000)
+    time_ms = divide(F.col("time_us"), 1000)
     if p.skew:
         time_ms = time_ms + F.lit(SKEW_MS) - drawn(_SKEW, 2 * SKEW_MS)
     if p.late:
@@ -82,7 +85,8 @@ def _columns(p: YsbEvents, seed: int, n: "Column", time_us: "Column") -> Mapping
         "ip_address": F.lit(IP_ADDRESS),
     }
     texts = fields | {"event_time": time_ms.cast("string")}
-    return fields | {"value": F.concat(*_json_parts(texts, F.lit))}
+    fields["value"] = F.concat(*_json_parts(texts, F.lit))
+    return rows.select(*(fields[name].alias(name) for name in wanted))
 
 
 def _json_parts(texts: Mapping[str, Any], literal: Any) -> list[Any]:
@@ -95,16 +99,18 @@ def _json_parts(texts: Mapping[str, Any], literal: Any) -> list[Any]:
     return [*parts, literal('"}')]
 
 
-def _arrays(p: YsbEvents, seed: int, n: "Longs", time_us: "Longs") -> Mapping[str, Any]:
+def _arrays(p: YsbEvents, seed: int, arrivals: "Arrivals") -> Mapping[str, Any]:
     import numpy as np
 
     from streamgauge.events.draw import draw
+
+    n = arrivals.n
 
     def drawn(field: int, below: int) -> "Longs":
         return draw(n, seed=seed, field=field, below=below)
 
     random = p.draws == "random"
-    time_ms = time_us // 1000
+    time_ms = arrivals.time_us // 1000
     if p.skew:
         time_ms = time_ms + SKEW_MS - drawn(_SKEW, 2 * SKEW_MS)
     if p.late:
@@ -136,6 +142,6 @@ EVENTS = EventStream(
         Field("value", "string", "the seven fields above as JSON text, about 253 bytes"),
     ),
     parameters=YsbEvents,
-    columns=_columns,
+    frame=_frame,
     arrays=_arrays,
 )

@@ -8,6 +8,7 @@ from streamgauge.engine.resources import ResourceSample
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.experiment.verify import Verification
 from streamgauge.measure import Batch
+from streamgauge.verdict import Verdict
 from streamgauge.workloads import Window
 
 
@@ -17,6 +18,16 @@ class GeneratorCost:
 
     core_s_per_event: float
     columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """The highest rate that an offline load reached, and how far the run that found it can be trusted."""
+
+    rate_per_s: float
+    run_id: str
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,7 @@ class Evidence:
     resources: list[ResourceSample] = field(default_factory=list)
     answer: Verification | None = None
     generator: GeneratorCost | None = None
+    maximum: Maximum | None = None
     reported_batches: int | None = None
     is_interrupted: bool = False
 
@@ -45,6 +57,11 @@ class Evidence:
         return int(self.schedule.created(self.closed_us - self.origin_us))
 
     @property
+    def is_offline(self) -> bool:
+        """All events were there before the query started: `closed_us` is when it was let at them."""
+        return self.settings.is_offline
+
+    @property
     def measured_from_us(self) -> int:
-        """When the warm-up ended."""
+        """When the warm-up ended, by the times of the events."""
         return self.origin_us + round(self.settings.warmup_s * 1e6)

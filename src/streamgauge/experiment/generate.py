@@ -29,7 +29,11 @@ SLICE_EVENTS = 250_000
 
 @dataclass(frozen=True)
 class Generation:
-    """What was written. `sha256` is over the events as JSON lines in their order, whatever the format."""
+    """What was written.
+
+    `sha256` is over the events in their order, as JSON lines whatever the format; the text formats that some streams
+    have, to compare data sets by, are digested as they are.
+    """
 
     stream: str
     events: int
@@ -42,7 +46,7 @@ class FileWriter(Protocol):
     """Writes events to one file, slice by slice."""
 
     def write(self, table: "pa.Table", lines: bytes) -> None:
-        """Add a slice: as a table, and as JSON lines."""
+        """Add a slice: as a table, and as the lines that the digest is over."""
         ...
 
     def close(self) -> None:
@@ -50,8 +54,8 @@ class FileWriter(Protocol):
         ...
 
 
-class JsonWriter:
-    """JSON lines."""
+class LineWriter:
+    """JSON lines or canonical lines."""
 
     def __init__(self, path: Path, _: "pa.Schema") -> None:
         self.file: BinaryIO = path.open("wb")
@@ -101,7 +105,7 @@ class CsvWriter:
 
 FORMATS: dict[str, Callable[[Path, "pa.Schema"], FileWriter]] = {
     "parquet": ParquetWriter,
-    "json": JsonWriter,
+    "json": LineWriter,
     "csv": CsvWriter,
 }
 
@@ -131,9 +135,12 @@ def generate(
     chosen = _stream_of(stream)
     checked = parse_parameters(chosen.parameters, parameters or {}, owner=chosen.name)
     finite = FiniteStream(parse_count(events, where="--events"), parse_rate(rate), parse_seed(seed))
+    chosen.check(checked, finite.rate_per_s)
     settings = parse_settings(cores=cores, source_partitions=source_partitions)
-    if format not in FORMATS:
-        raise UsageError(f'unknown format "{format}"', where="--format", remedy=closest(format, FORMATS))
+    known = (*FORMATS, *chosen.texts)
+    if format not in known:
+        what = f'the {chosen.name} events have no format "{format}"'
+        raise UsageError(what, where="--format", remedy=closest(format, known))
     if source_partitions > finite.events:
         what = f"{finite.events} events cannot fill {source_partitions} files"
         raise UsageError(what, where="--source-partitions", remedy=f"use 1 to {finite.events}")
@@ -183,6 +190,7 @@ def _write(
     tell: Callable[[int, int], None],
 ) -> Generation:
     digest = hashlib.sha256()
+    as_lines = stream.texts.get(format_, json_lines)
     files = []
     borders = np.linspace(0, finite.events, partitions + 1).astype(np.int64).tolist()
     for part, (first, last) in enumerate(itertools.pairwise(borders)):
@@ -190,9 +198,9 @@ def _write(
         files.append(str(path))
         writer: FileWriter | None = None
         for table in _slices(session, stream, parameters, finite, first, last, partitions):
-            lines = json_lines(table)
+            lines = as_lines(table)
             digest.update(lines)
-            writer = writer or FORMATS[format_](path, table.schema)
+            writer = writer or FORMATS.get(format_, LineWriter)(path, table.schema)
             writer.write(table, lines)
             tell(int(table.num_rows), finite.events)
         if writer:
@@ -212,7 +220,7 @@ def _slices(
     """Make the events first <= n < last in Spark, a slice at a time, in order."""
     from streamgauge.engine.source import finite_events
 
-    schedule = finite.schedule()
+    schedule = finite.schedule(stream, parameters)
     for start in range(first, last, SLICE_EVENTS):
         stop = min(start + SLICE_EVENTS, last)
         yield finite_events(

@@ -3,17 +3,23 @@
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from streamgauge.engine.environment import mask_secrets
-from streamgauge.experiment.run import resolve_workload
-from streamgauge.experiment.settings import parse_settings
+from streamgauge.experiment.run import prepare
+from streamgauge.experiment.settings import RunSettings
 from streamgauge.store import default_root
-from streamgauge.workloads.parameters import parse_parameters
 
 # Starting Spark, the checks before the load, the first micro-batch: what a run takes besides its load.
 OVERHEAD_S = 35.0
+
+
+def _longest_s(settings: RunSettings) -> float:
+    """Return how long the load may last, the wait for its last events included."""
+    offline_s = 0.0 if settings.load == "open" else replace(settings, load="offline").deadline_s
+    return offline_s if settings.is_offline else offline_s + settings.load_s + settings.drain_s
 
 
 def make_plan(
@@ -25,9 +31,7 @@ def make_plan(
     **settings: Any,
 ) -> dict[str, Any]:
     """Work out a run; arguments as for `run`."""
-    chosen = resolve_workload(workload, events)
-    checked = parse_parameters(chosen.parameters, parameters or {}, owner=chosen.name)
-    parsed = parse_settings(**settings)
+    chosen, checked, parsed = prepare(workload, events, parameters, settings)
     local = re.fullmatch(r"local\[(\d+)\]", parsed.master)
     cores = int(local.group(1)) if local else None
     schedule = parsed.law.schedule(parsed.load_s)
@@ -44,7 +48,7 @@ def make_plan(
         "source_partitions": parsed.source_partitions or cores,
         "shuffle_partitions": parsed.shuffle_partitions or cores,
         "output_mode": chosen.output_mode(checked),
-        "expected_duration_s": parsed.load_s + OVERHEAD_S,
-        "longest_duration_s": parsed.load_s + parsed.drain_s + OVERHEAD_S,
+        "expected_duration_s": parsed.load_s + OVERHEAD_S if parsed.load == "open" else None,
+        "longest_duration_s": _longest_s(parsed) + OVERHEAD_S,
         "runs": str(Path(runs) if runs is not None else default_root(os.environ)),
     }

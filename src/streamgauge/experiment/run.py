@@ -7,23 +7,24 @@ it already, so the load meets a warm engine, and a wrong answer is known before 
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.arrivals import Schedule
 from streamgauge.clock import Clock, SystemClock
-from streamgauge.errors import StreamgaugeError, UsageError
+from streamgauge.errors import RunFailedError, StreamgaugeError, UsageError
 from streamgauge.events import Parameters, event_stream
-from streamgauge.experiment.evidence import Evidence, GeneratorCost
+from streamgauge.experiment.evidence import Evidence, GeneratorCost, Maximum
 from streamgauge.experiment.interrupts import Interrupts, counted_interrupts
 from streamgauge.experiment.monitor import Monitor, NoMonitor, Snapshot
 from streamgauge.experiment.settings import RunSettings, parse_settings
 from streamgauge.experiment.summary import summarise
 from streamgauge.measure import Batch, batch_from_progress
 from streamgauge.store import SCHEMA_VERSION, RunWriter, StoredRun, default_root, open_run, sweep_scratch
+from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload, find_workload
-from streamgauge.workloads.parameters import parse_parameters
+from streamgauge.workloads.parameters import choose_variant
 from streamgauge.workloads.user import is_user_function, user_workload
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 START_DEADLINE_S = 180.0
 POLL_S = 0.1
+ONLINE_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,16 @@ def resolve_workload(reference: str, events: str | None) -> Workload:
     return workload
 
 
+def prepare(
+    workload: str, events: str | None, parameters: Mapping[str, Any] | None, settings: Mapping[str, Any]
+) -> tuple[Workload, Parameters, RunSettings]:
+    """Read what a user asks for, and refuse what cannot run, before anything is started."""
+    chosen, checked = choose_variant(resolve_workload(workload, events), parameters or {})
+    parsed = parse_settings(**settings)
+    chosen.check(checked, parsed.law.mean_rate_per_s())
+    return chosen, checked, parsed
+
+
 def run(
     workload: str,
     *,
@@ -82,13 +94,9 @@ def run(
     >>> sg.run("ysb", rate="200k", duration="60s").verdict  # doctest: +SKIP
     'pass'
     """
-    chosen = resolve_workload(workload, events)
-    checked = parse_parameters(chosen.parameters, parameters or {}, owner=chosen.name)
+    chosen, checked, parsed = prepare(workload, events, parameters, settings)
     root = Path(runs) if runs is not None else default_root(os.environ)
-    experiment = Experiment(
-        chosen, checked, parse_settings(**settings), root, monitor or NoMonitor(), SystemClock(), session
-    )
-    return experiment.execute()
+    return Experiment(chosen, checked, parsed, root, monitor or NoMonitor(), SystemClock(), session).execute()
 
 
 @dataclass
@@ -104,18 +112,17 @@ class Experiment:
     session: "Session | None" = None
     batches: list[Batch] = field(default_factory=list)
     phase: str = "start"
+    maximum: Maximum | None = None
 
     def execute(self) -> Run:
         """Run it, and store it whatever happens."""
-        from streamgauge.engine.environment import describe_environment, mask_secrets
+        from streamgauge.engine.environment import describe_environment
 
         sweep_scratch(self.root)
-        configuration = self.settings.document() | {"parameters": self.parameters.model_dump()}
-        configuration["conf"] = mask_secrets(configuration["conf"])
         writer = RunWriter.create(
             self.root,
             workload=self.workload.name,
-            document={"configuration": configuration, "environment": describe_environment()},
+            document={"configuration": self._configuration(), "environment": describe_environment()},
             clock=self.clock,
         )
         self.started_s = self.phase_started_s = self.clock.monotonic_s()
@@ -132,6 +139,12 @@ class Experiment:
             writer.finish("failed", verdict="unknown", reasons=[f"{type(error).__name__}: {error}"])
             raise
         return self._store(writer, evidence)
+
+    def _configuration(self) -> dict[str, Any]:
+        from streamgauge.engine.environment import mask_secrets
+
+        document = self.settings.document() | {"parameters": self.parameters.model_dump()}
+        return document | {"conf": mask_secrets(document["conf"])}
 
     def _enter(self, phase: str) -> None:
         self.phase, self.phase_started_s = phase, self.clock.monotonic_s()
@@ -150,7 +163,7 @@ class Experiment:
                 snapshot.phase_s,
                 processed_rate_per_s=(last.last - busy[0].first) / span_s if span_s > 0 else None,
                 backlog_events=self._backlog(last),
-                end_to_end_latency_s=self._latency_s(last),
+                end_to_end_latency_s=None if self.settings.is_offline else self._latency_s(last),
                 batches=len(self.batches),
             )
         self.monitor.show(snapshot)
@@ -181,15 +194,18 @@ class Experiment:
         cores = session.cores
         partitions = self.settings.shuffle_partitions or cores
         session.spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+        answer, generator = self._check(session, writer) if self.settings.verify else (None, None)
+        if self.settings.load == "online":
+            self._find_maximum(session, writer)
         self.schedule: Schedule = self.settings.law.schedule(self.settings.load_s)
         writer.write_schedule(self.schedule)
-        answer, generator = self._check(session, writer) if self.settings.verify else (None, None)
         query, output_mode = self._start(session, writer, cores)
         interrupts.be_patient()
         sampler = ResourceSampler(session.process.pid, self.clock)
         sampler.start()
         try:
-            self._load(query, writer, interrupts, {"cores": cores, "output_mode": output_mode})
+            maximum = asdict(self.maximum) if self.maximum else None
+            self._load(query, writer, interrupts, {"cores": cores, "output_mode": output_mode, "maximum": maximum})
         finally:
             sampler.stop()
             self._enter("stopping the query")
@@ -211,11 +227,31 @@ class Experiment:
             resources=sampler.samples,
             answer=answer,
             generator=generator,
+            maximum=self.maximum,
             reported_batches=query.batches_run(),
             is_interrupted=interrupts.count > 0,
         )
 
+    def _find_maximum(self, session: "Session", writer: RunWriter) -> None:
+        """Process the load offline, as a run inside this one, and go on at half of the rate that it reached."""
+        settings = replace(self.settings, load="offline", verify=False)
+        root = writer.path / "offline"
+        found = Experiment(self.workload, self.parameters, settings, root, self.monitor, self.clock, session).execute()
+        if found.stored().status == "interrupted":
+            raise KeyboardInterrupt
+        rate_per_s = found.summary["processed_rate_per_s"]
+        if rate_per_s is None:
+            raise RunFailedError(
+                f"the offline load of {found.summary['events']:,} events had too few micro-batches to tell the maximum",
+                remedy="raise --rate or --duration, or lower --max-rows-per-batch",
+            )
+        self.maximum = Maximum(rate_per_s, found.run_id, Verdict(found.verdict), tuple(found.summary["reasons"]))
+        self.settings = replace(self.settings, rate_per_s=ONLINE_SHARE * rate_per_s)
+        self.workload.check(self.parameters, self.settings.law.mean_rate_per_s())
+        writer.update(configuration=self._configuration())
+
     def _start(self, session: "Session", writer: RunWriter, cores: int) -> "tuple[Query, str]":
+        from streamgauge.engine.generator import fields_read
         from streamgauge.engine.query import start_query
         from streamgauge.engine.source import read_events
 
@@ -230,6 +266,7 @@ class Experiment:
             source_partitions=self.settings.source_partitions or cores,
             max_rows_per_batch=self.settings.max_rows_per_batch,
             admission_target_s=self.settings.admission_target_s,
+            fields=fields_read(session, self.workload, self.parameters, writer.work / "empty"),
         )
 
         def receive(progress: dict[str, Any]) -> None:
@@ -238,15 +275,16 @@ class Experiment:
             if batch is not None:
                 self.batches.append(batch)
 
-        query, output_mode = start_query(
-            session,
-            self.workload.dataflow(df, self.parameters),
-            output_mode=self.workload.output_mode(self.parameters),
-            trigger_s=self.settings.trigger_s,
-            checkpoint=writer.work / "checkpoint",
-            receive=receive,
-            where=self.workload.name,
-        )
+        with session.with_conf(self.workload.conf):
+            query, output_mode = start_query(
+                session,
+                self.workload.dataflow(df, self.parameters),
+                output_mode=self.workload.output_mode(self.parameters),
+                trigger_s=self.settings.trigger_s,
+                checkpoint=writer.work / "checkpoint",
+                receive=receive,
+                where=self.workload.name,
+            )
         query.wait(lambda: bool(self.batches), deadline_s=START_DEADLINE_S, what="the first micro-batch")
         return query, output_mode
 
@@ -254,11 +292,13 @@ class Experiment:
         self, query: "Query", writer: RunWriter, interrupts: Interrupts, circumstances: Mapping[str, Any]
     ) -> None:
         """Open the gate, let the load run, and wait until all of it is processed or the deadline is over."""
-        self.origin_us = round(self.clock.wall_s() * 1e6)
-        self.closed_us = self.origin_us + round(self.settings.load_s * 1e6)
+        load_us = round(self.settings.load_s * 1e6)
+        self.origin_us = round(self.clock.wall_s() * 1e6) - (load_us if self.settings.is_offline else 0)
+        self.closed_us = self.origin_us + load_us
         self._open_gate(writer, circumstances)
         measure_us = self.origin_us + round(self.settings.warmup_s * 1e6)
-        self._enter("warm-up")
+        if not self.settings.is_offline:
+            self._enter("warm-up")
         while (now_us := round(self.clock.wall_s() * 1e6)) < self.closed_us and not interrupts.count:
             if self.phase == "warm-up" and now_us >= measure_us:
                 self._enter("measure")
@@ -266,10 +306,12 @@ class Experiment:
         if interrupts.count:
             self.closed_us = min(self.closed_us, round(self.clock.wall_s() * 1e6))
             self._open_gate(writer, circumstances)
-        self._enter("drain")
+        self._enter("all events at once" if self.settings.is_offline else "drain")
+        # There is no load to end early where all events are there: the first interrupt ends the wait.
+        patience = 1 if self.settings.is_offline else 2
         offered = int(self.schedule.created(self.closed_us - self.origin_us))
-        deadline_s = self.clock.monotonic_s() + self.settings.drain_s
-        while self.batches[-1].last < offered and interrupts.count < 2 and self.clock.monotonic_s() < deadline_s:
+        deadline_s = self.clock.monotonic_s() + self.settings.deadline_s
+        while self.batches[-1].last < offered and interrupts.count < patience and self.clock.monotonic_s() < deadline_s:
             self._tick(query)
 
     def _open_gate(self, writer: RunWriter, circumstances: Mapping[str, Any]) -> None:
@@ -286,7 +328,7 @@ class Experiment:
 
     def _check(self, session: "Session", writer: RunWriter) -> tuple[Any, GeneratorCost | None]:
         """Verify the answer on a short finite stream, and measure what the generator costs by itself."""
-        from streamgauge.engine.generator import columns_read, core_seconds_per_event
+        from streamgauge.engine.generator import core_seconds_per_event, fields_read
         from streamgauge.experiment.verify import default_stream, verify_workload
 
         answer = None
@@ -297,9 +339,9 @@ class Experiment:
                 session, self.workload, self.parameters, stream, folder=writer.work / "verification"
             )
         self._enter("measuring the generator")
-        columns = columns_read(session, self.workload, self.parameters, writer.work / "empty")
-        cost = core_seconds_per_event(session, self.workload, self.parameters, columns)
-        return answer, GeneratorCost(cost, columns)
+        fields = fields_read(session, self.workload, self.parameters, writer.work / "empty")
+        cost = core_seconds_per_event(session, self.workload, self.parameters, fields)
+        return answer, GeneratorCost(cost, fields)
 
     def _store(self, writer: RunWriter, evidence: Evidence) -> Run:
         from streamgauge.engine.eventlog import tasks_table

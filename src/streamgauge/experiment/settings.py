@@ -17,6 +17,11 @@ ADMIT_TRIGGERS = 2.0
 MASTER = re.compile(r"local(-cluster)?(\[[\d*, ]+\])?|yarn|(spark|k8s)://\S+")
 MAX_TOTAL_EVENTS = 10**13
 MAX_SEED = 2**63 - 1
+# What `--rate` is unless it is given. Where all events are there at once it only says how many they are, and a
+# maximum needs several micro-batches of full size.
+DEFAULT_RATE = {"open": "50k", "offline": "500k", "online": "500k"}
+# An offline load may take this many times as long as the time its events span.
+OFFLINE_LOADS = 10.0
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,7 @@ class RunSettings:
     sink: str = "noop"
     mode: str = "micro-batch"
     conf: Mapping[str, str] = field(default_factory=dict)
+    load: str = "open"
 
     @property
     def law(self) -> Law:
@@ -49,6 +55,16 @@ class RunSettings:
     def load_s(self) -> float:
         """How long events are offered: warm-up and measurement."""
         return self.warmup_s + self.duration_s
+
+    @property
+    def is_offline(self) -> bool:
+        """All events are there before the query starts."""
+        return self.load == "offline"
+
+    @property
+    def deadline_s(self) -> float:
+        """How long to wait, at most, until every event that exists is processed."""
+        return max(self.drain_s, OFFLINE_LOADS * self.load_s) if self.is_offline else self.drain_s
 
     @property
     def admission_target_s(self) -> float:
@@ -99,7 +115,8 @@ def parse_seed(seed: int) -> int:
 
 def parse_settings(
     *,
-    rate: str | float = "50k",
+    load: str = "open",
+    rate: str | float | None = None,
     duration: str | float = "30s",
     arrivals: str = "constant",
     warmup: str | float = "10s",
@@ -119,8 +136,9 @@ def parse_settings(
 ) -> RunSettings:
     """Read what people write; every mistake is a `UsageError` that names the option."""
     limit = None if max_rows_per_batch is None else parse_count(max_rows_per_batch, where="--max-rows-per-batch")
+    chosen_load = _choice(load, tuple(DEFAULT_RATE), "--load")
     settings = RunSettings(
-        rate_per_s=parse_rate(rate),
+        rate_per_s=parse_rate(DEFAULT_RATE[chosen_load] if rate is None else rate),
         duration_s=parse_duration(duration, minimum_s=1.0),
         arrivals=arrivals,
         warmup_s=parse_duration(warmup, where="--warmup"),
@@ -136,6 +154,7 @@ def parse_settings(
         sink=_choice(sink, ("noop",), "--sink"),
         mode=_choice(mode, ("micro-batch",), "--mode"),
         conf=dict(conf or {}),
+        load=chosen_load,
     )
     if settings.rate_per_s * settings.load_s > MAX_TOTAL_EVENTS:
         raise UsageError("more than 10^13 events in one run", where="--rate", remedy="lower the rate or the duration")

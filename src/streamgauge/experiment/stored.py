@@ -37,7 +37,7 @@ def summary_of(stored: StoredRun) -> dict[str, Any]:
 
 
 def _partial(stored: StoredRun, load: dict[str, Any], reasons: list[str]) -> dict[str, Any]:
-    from streamgauge.experiment.evidence import Evidence
+    from streamgauge.experiment.evidence import Evidence, Maximum
     from streamgauge.experiment.settings import RunSettings
     from streamgauge.experiment.summary import summarise
 
@@ -52,6 +52,7 @@ def _partial(stored: StoredRun, load: dict[str, Any], reasons: list[str]) -> dic
         batches=batches,
         cores=load.get("cores", 1),
         output_mode=load.get("output_mode", "unknown"),
+        maximum=Maximum(**load["maximum"]) if load.get("maximum") else None,
         is_interrupted=True,
     )
     summary = summarise(evidence)

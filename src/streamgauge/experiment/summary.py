@@ -9,7 +9,7 @@ import numpy as np
 
 from streamgauge.engine.eventlog import Task, missing_tasks
 from streamgauge.engine.resources import ROLES, clock_jump_s
-from streamgauge.experiment.evidence import Evidence
+from streamgauge.experiment.evidence import Evidence, Maximum
 from streamgauge.measure import (
     Accounting,
     BacklogTrend,
@@ -26,7 +26,7 @@ from streamgauge.measure import (
     processed_rate,
     window_latency,
 )
-from streamgauge.units import format_count, format_duration
+from streamgauge.units import format_count, format_duration, format_rate
 from streamgauge.verdict import Verdict
 
 GENERATOR_BOUND_SHARE = 0.5
@@ -34,7 +34,10 @@ MAX_CLOCK_JUMP_S = 0.05
 MAX_UNSETTLED_CHANGE = 0.25
 MAX_UNPROCESSED_SHARE = 0.1
 MIN_EVENTS = 100
+MIN_OFFLINE_BATCHES = 3
 STEAL_SHARE = 0.05
+# Driver, executors and what they start; not streamgauge itself.
+SPARK_ROLES = ("java", "python_workers")
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ def _mean_latency_s(evidence: Evidence, batch: Batch) -> float:
 
 def measured_part(evidence: Evidence) -> Measured:
     """Drop the warm-up, then what the steady-state detection drops."""
+    if evidence.is_offline:
+        return _measured_offline(evidence)
     from_us, until_us = evidence.measured_from_us, evidence.closed_us
     inside = [b for b in evidence.batches if b.events and from_us <= b.emitted_us <= until_us]
     steady = find_steady_state([_mean_latency_s(evidence, b) for b in inside])
@@ -75,9 +80,27 @@ def measured_part(evidence: Evidence) -> Measured:
     return Measured(inside[steady.cut :], steady, first_event, from_us, until_us)
 
 
+def _measured_offline(evidence: Evidence) -> Measured:
+    """Drop the micro-batches that hold events of the warm-up; time counts from the last emission of those."""
+    first_event = int(evidence.schedule.created(evidence.measured_from_us - evidence.origin_us - 1))
+    busy = [b for b in evidence.batches if b.events]
+    before = [b.emitted_us for b in busy if b.first < first_event]
+    inside = [b for b in busy if b.first >= first_event]
+    from_us = max(before, default=evidence.closed_us)
+    # Rates are those of from_us <= t < until_us, and the last emission counts.
+    until_us = inside[-1].emitted_us + 1 if inside else from_us
+    steady = SteadyState(0, False, "not asked: an offline load has no latency")
+    return Measured(inside, steady, first_event, from_us, until_us)
+
+
 def latency_histogram(evidence: Evidence, measured: Measured) -> Histogram:
-    """Merge the latencies of all events created in the measured time, whenever they were emitted."""
+    """Merge the latencies of all events created in the measured time, whenever they were emitted.
+
+    Empty for an offline load: when its events were created says nothing about how long they waited.
+    """
     total = Histogram.empty()
+    if evidence.is_offline:
+        return total
     for batch in evidence.batches:
         total += batch_latency(evidence.schedule, evidence.origin_us, batch, first=measured.first_event)
     return total
@@ -170,6 +193,22 @@ def resources(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
     }
 
 
+def core_use(evidence: Evidence, measured: Measured, rate_per_s: float | None) -> dict[str, float | None] | None:
+    """Return the cores that Spark used and what each of them processed, as NEXMark reports them.
+
+    None without samples, and on a cluster, whose processes are not seen.
+    """
+    used = resources(evidence, measured)
+    if used is None or not evidence.settings.master.startswith("local"):
+        return None
+    cores = sum(used["cores_used"][role] for role in SPARK_ROLES)
+    return {
+        "used": cores,
+        "events_per_s_per_core": rate_per_s / cores if rate_per_s is not None and cores > 0 else None,
+        "core_seconds": cores * (measured.until_us - measured.from_us) / 1e6,
+    }
+
+
 def _generator_share(evidence: Evidence, rate_per_s: float | None) -> float | None:
     if evidence.generator is None or rate_per_s is None:
         return None
@@ -182,7 +221,8 @@ def _achieved_rate(evidence: Evidence, measured: Measured) -> float | None:
     busy = [b for b in evidence.batches if b.events]
     if rate is not None or not busy:
         return rate
-    return busy[-1].last / max(1e-3, (busy[-1].emitted_us - evidence.origin_us) / 1e6)
+    start_us = evidence.closed_us if evidence.is_offline else evidence.origin_us
+    return busy[-1].last / max(1e-3, (busy[-1].emitted_us - start_us) / 1e6)
 
 
 def _judge_load(evidence: Evidence, measured: Measured, trend: BacklogTrend, in_flight: int) -> Finding:
@@ -210,6 +250,38 @@ def _judge_drain(evidence: Evidence, in_flight: int) -> Finding:
     counts = f"{format_count(in_flight)} of {format_count(evidence.offered)} events"
     reason = f"{counts} were not processed {when}; latencies are those of the others"
     return Finding("drained", Verdict.UNKNOWN, reason)
+
+
+def _judge_volume(evidence: Evidence, accounting: Accounting) -> Finding:
+    """Judge whether every event of an offline load was processed; those in a report that is lost are not missing."""
+    missing = accounting.offered - accounting.processed
+    if not missing:
+        return Finding("processed", Verdict.PASS, f"all {format_count(accounting.offered)} events were processed")
+    is_report_lost = evidence.reported_batches not in (None, len(evidence.batches))
+    verdict = Verdict.UNKNOWN if evidence.is_interrupted or is_report_lost else Verdict.FAIL
+    counts = f"{format_count(missing)} of {format_count(accounting.offered)} events"
+    within = "" if evidence.is_interrupted else f" within {format_duration(evidence.settings.deadline_s)}"
+    remedy = "; lower --rate or raise --drain" if accounting.in_flight and verdict is Verdict.FAIL else ""
+    return Finding("processed", verdict, f"{counts} were not processed{within}{remedy}")
+
+
+def _judge_batches(measured: Measured) -> Finding:
+    count = len(measured.batches)
+    if count >= MIN_OFFLINE_BATCHES:
+        return Finding("maximum", Verdict.PASS, f"the rate rests on {count} micro-batches")
+    reason = (
+        f"the rate rests on {count} micro-batches after the warm-up, and needs {MIN_OFFLINE_BATCHES}; "
+        "raise --rate or --duration, or lower --max-rows-per-batch"
+    )
+    return Finding("maximum", Verdict.UNKNOWN, reason)
+
+
+def _judge_maximum(maximum: Maximum) -> Finding:
+    """Judge the offline part of an online run: any doubt about it is a doubt about the rate of this one."""
+    if maximum.verdict is Verdict.PASS:
+        reason = f"the offline load reached {format_rate(maximum.rate_per_s)}"
+        return Finding("maximum", Verdict.PASS, reason)
+    return Finding("maximum", Verdict.UNKNOWN, f"the offline load is in doubt: {'; '.join(maximum.reasons)}")
 
 
 def _judge_steady(steady: SteadyState) -> Finding:
@@ -246,13 +318,18 @@ def _judge_evidence(evidence: Evidence, holes: Sequence[str], measured: Measured
 
 def findings(evidence: Evidence, measured: Measured, trend: BacklogTrend, accounting: Accounting) -> list[Finding]:
     """Ask every question that decides the verdict."""
-    found = [
-        _judge_evidence(evidence, accounting.reasons, measured),
-        _judge_load(evidence, measured, trend, accounting.in_flight),
-        _judge_drain(evidence, accounting.in_flight),
-        _judge_steady(measured.steady),
-        _judge_clock(evidence),
-    ]
+    found = [_judge_evidence(evidence, accounting.reasons, measured)]
+    if evidence.is_offline:
+        found += [_judge_volume(evidence, accounting), _judge_batches(measured)]
+    else:
+        found += [
+            _judge_load(evidence, measured, trend, accounting.in_flight),
+            _judge_drain(evidence, accounting.in_flight),
+            _judge_steady(measured.steady),
+        ]
+    found.append(_judge_clock(evidence))
+    if evidence.maximum is not None:
+        found.append(_judge_maximum(evidence.maximum))
     if evidence.is_interrupted:
         found.append(Finding("complete", Verdict.UNKNOWN, "the run was interrupted before its time"))
     if evidence.answer is not None:
@@ -270,7 +347,7 @@ def warnings(
     work: dict[str, Any],
 ) -> list[str]:
     """Say what a careful reader would want to know, with the option that would help."""
-    said = []
+    said = _offline_notes(evidence, measured) if evidence.is_offline else []
     settings = evidence.settings
     sustained = not any(b.left for b in measured.batches)
     if sustained and not measured.steady.settled and measured.steady.change is not None:
@@ -286,7 +363,7 @@ def warnings(
         said.append(f"{format_count(late)} rows were dropped as late (counted after partial aggregation)")
     if used and used["stolen_share"] > STEAL_SHARE:
         said.append(f"other tenants of this machine took {used['stolen_share']:.0%} of its time")
-    if used and sum(used["cores_used"].values()) > 0.95 * evidence.cores:
+    if used and not evidence.is_offline and sum(used["cores_used"].values()) > 0.95 * evidence.cores:
         said.append(f"the processes used {sum(used['cores_used'].values()):.2g} of {evidence.cores} cores: no headroom")
     if work["failed_tasks"]:
         said.append(f"{work['failed_tasks']} tasks failed and were retried")
@@ -296,6 +373,14 @@ def warnings(
     if behind is not None and behind < 3:
         many = "one micro-batch" if behind == 1 else f"{behind} micro-batches"
         said.append(f"p99 rests on {many}; a longer --duration would make it firmer")
+    return said
+
+
+def _offline_notes(evidence: Evidence, measured: Measured) -> list[str]:
+    said = ["all events were there from the start: latency and backlog mean nothing then and are not reported"]
+    share = _generator_share(evidence, _achieved_rate(evidence, measured))
+    if share is not None and share >= GENERATOR_BOUND_SHARE:
+        said.append(f"making the events took {share:.0%} of the cores; the query alone would be faster")
     return said
 
 
@@ -310,7 +395,12 @@ def batches_behind_p99(evidence: Evidence, measured: Measured, latency: Histogra
 
 
 def _windows(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
-    if evidence.window is None or evidence.output_mode not in ("append", "update") or not measured.batches:
+    if (
+        evidence.is_offline
+        or evidence.window is None
+        or evidence.output_mode not in ("append", "update")
+        or not measured.batches
+    ):
         return None
     start = evidence.batches.index(measured.batches[0])
     return window_latency(
@@ -328,13 +418,15 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
     """Return everything that a run says about itself; the keys are those of `run --json`."""
     measured = measured_part(evidence)
     latency = latency_histogram(evidence, measured)
-    times_s, backlog = backlog_series(evidence, measured)
-    rate = offered_rate(evidence.schedule, evidence.origin_us, measured.from_us, measured.until_us)
+    times_s, backlog = ([], []) if evidence.is_offline else backlog_series(evidence, measured)
+    rate = None
+    if not evidence.is_offline:
+        rate = offered_rate(evidence.schedule, evidence.origin_us, measured.from_us, measured.until_us)
     trend = judge_backlog(
         times_s,
         backlog,
         rate_per_s=rate or evidence.settings.rate_per_s,
-        left=[b.left for b in measured.batches],
+        left=[] if evidence.is_offline else [b.left for b in measured.batches],
     )
     used = resources(evidence, measured)
     accounting = account(evidence.offered, evidence.batches)
@@ -342,14 +434,18 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
     phases_s, idle_share = phases(measured.batches, evidence.tasks)
     work = stages(measured.batches, evidence.tasks)
     processed = processed_rate(evidence.batches, measured.from_us, measured.until_us)
+    start_us = evidence.closed_us if evidence.is_offline else evidence.origin_us
     return {
         "verdict": Verdict.combine(f.verdict for f in found).value,
         "reasons": [f.reason for f in found if f.verdict is not Verdict.PASS],
         "findings": [{"question": f.question, "verdict": f.verdict.value, "reason": f.reason} for f in found],
         "warnings": warnings(evidence, measured, used, latency, work),
+        "load": evidence.settings.load,
         "offered_rate_per_s": rate,
         "ingested_rate_per_s": ingested_rate(evidence.batches, measured.from_us, measured.until_us),
         "processed_rate_per_s": processed,
+        "offline_rate_per_s": _offline_rate(evidence, processed),
+        "offline_run_id": evidence.maximum.run_id if evidence.maximum else None,
         "end_to_end_latency_s": latency.summary(),
         "window_latency_s": _windows(evidence, measured),
         "backlog_events": {
@@ -368,11 +464,11 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         "events_processed": accounting.processed,
         "events_unprocessed": accounting.in_flight,
         "steady_state": {
-            "settled": measured.steady.settled,
+            "settled": None if evidence.is_offline else measured.steady.settled,
             "reason": measured.steady.reason,
             "cut_batches": measured.steady.cut,
-            "from_s": (measured.from_us - evidence.origin_us) / 1e6,
-            "until_s": (measured.until_us - evidence.origin_us) / 1e6,
+            "from_s": (measured.from_us - start_us) / 1e6,
+            "until_s": (measured.until_us - start_us) / 1e6,
         },
         "state": {
             "rows_max": max((b.state_rows for b in measured.batches), default=0),
@@ -381,6 +477,7 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         },
         "stages": work,
         "resources": used,
+        "core_use": core_use(evidence, measured, processed),
         "generator": {
             "core_s_per_event": evidence.generator.core_s_per_event,
             "columns": list(evidence.generator.columns),
@@ -392,6 +489,12 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         "cores": evidence.cores,
         "output_mode": evidence.output_mode,
     }
+
+
+def _offline_rate(evidence: Evidence, processed_per_s: float | None) -> float | None:
+    if evidence.is_offline:
+        return processed_per_s
+    return evidence.maximum.rate_per_s if evidence.maximum else None
 
 
 def _answer(evidence: Evidence) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from streamgauge.experiment.evidence import Evidence
 from streamgauge.experiment.summary import latency_histogram, measured_part
-from streamgauge.measure import batch_latency
+from streamgauge.measure import Histogram, batch_latency
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -15,7 +15,9 @@ def batches_table(evidence: Evidence) -> "pa.Table":
     import pyarrow as pa
 
     batches, schedule, origin_us = evidence.batches, evidence.schedule, evidence.origin_us
-    latencies = [batch_latency(schedule, origin_us, b) for b in batches]
+    # The events of an offline load were created in the past, all at once for the query: no latency follows.
+    times = [] if evidence.is_offline else [batch_latency(schedule, origin_us, b) for b in batches]
+    latencies = times or [Histogram.empty()] * len(batches)
     columns: dict[str, list[object]] = {
         name: [getattr(b, name) for b in batches]
         for name in (

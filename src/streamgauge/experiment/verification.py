@@ -11,7 +11,7 @@ from streamgauge.experiment.verify import FiniteStream, Verification, default_st
 from streamgauge.units import parse_count, parse_rate
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload, catalogue, find_workloads
-from streamgauge.workloads.parameters import parse_parameters
+from streamgauge.workloads.parameters import choose_variant
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,10 @@ def verify(
     """Verify workloads by name or suite, all of them by default; `tell` gets a line per step."""
     from streamgauge.engine.session import SessionSettings, temporary_session
 
-    workloads = _chosen(names)
-    checked = {w.name: parse_parameters(w.parameters, parameters or {}, owner=w.name) for w in workloads}
-    streams = {w.name: _stream(w, events, rate, seed) for w in workloads}
+    chosen = [choose_variant(workload, parameters or {}) for workload in _chosen(names)]
+    streams = [_stream(workload, events, rate, seed) for workload, _ in chosen]
+    for (workload, checked), stream in zip(chosen, streams, strict=True):
+        workload.check(checked, stream.rate_per_s)
     settings = parse_settings(cores=cores, master=master, conf=conf)
     save = None if save is None else Path(save)
     if save is not None:
@@ -57,13 +58,13 @@ def verify(
     tell("starting Spark")
     results = []
     with temporary_session(SessionSettings(settings.master, settings.conf, event_log=False)) as session:
-        for workload in workloads:
+        for (workload, checked), stream in zip(chosen, streams, strict=True):
             tell(workload.name)
             result = verify_workload(
                 session,
                 workload,
-                checked[workload.name],
-                streams[workload.name],
+                checked,
+                stream,
                 folder=session.scratch / "verification",
                 save=save,
             )

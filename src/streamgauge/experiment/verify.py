@@ -11,7 +11,7 @@ import numpy as np
 
 from streamgauge.arrivals import Constant, Schedule
 from streamgauge.errors import InvalidExperimentError
-from streamgauge.events import Parameters
+from streamgauge.events import EventStream, Parameters
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload
 from streamgauge.workloads.reference import connect, reference_answer
@@ -39,8 +39,11 @@ class FiniteStream:
     rate_per_s: float
     seed: int = 1
 
-    def schedule(self) -> Schedule:
+    def schedule(self, events: EventStream, parameters: Parameters) -> Schedule:
         """Compile exactly `events` events."""
+        events.check(parameters, self.rate_per_s)
+        if events.schedule is not None:
+            return events.schedule(parameters, self.events, self.rate_per_s)
         return Constant(self.rate_per_s).schedule(self.events / self.rate_per_s)
 
 
@@ -87,15 +90,14 @@ def verify_workload(
             f"{workload.name} has no reference to compare with",
             remedy="only workloads of the catalogue can be verified; see `streamgauge list`",
         )
-    schedule = stream.schedule()
+    schedule = stream.schedule(workload.events, parameters)
     shutil.rmtree(folder, ignore_errors=True)
     output, batches = _run_stream(session, workload, parameters, stream, schedule, folder)
     connection = connect()
     connection.register("output", output)
     got = _final_answer(connection, workload, parameters, _closing_us(schedule))
-    numbers = np.arange(schedule.total)
     table = workload.events.table(
-        parameters, seed=stream.seed, n=numbers, time_us=schedule.times_us(numbers) + BASE_TIME_US
+        parameters, seed=stream.seed, arrivals=schedule.arrivals(np.arange(schedule.total), load_us=BASE_TIME_US)
     )
     expected = reference_answer(workload, parameters, table)
     connection.register("got", got)
@@ -121,6 +123,7 @@ def _run_stream(
     """Return all rows that the stream put out, with their batch, and how many batches held events."""
     import pyarrow as pa
 
+    from streamgauge.engine.generator import fields_read
     from streamgauge.engine.query import run_to_end
     from streamgauge.engine.source import Gate, read_events
 
@@ -137,6 +140,7 @@ def _run_stream(
         control=control,
         source_partitions=session.cores,
         max_rows_per_batch=max(1, -(-schedule.total // (MIN_BATCHES + 1))),
+        fields=fields_read(session, workload, parameters, folder / "empty"),
     )
 
     kept: dict[int, pa.Table] = {}
@@ -145,29 +149,33 @@ def _run_stream(
         rows = batch.toArrow()
         kept[batch_id] = rows.append_column("batch", pa.array([batch_id] * rows.num_rows, pa.int64()))
 
-    batches = run_to_end(
-        session,
-        workload.dataflow(df, parameters),
-        keep,
-        output_mode=workload.output_mode(parameters) or "append",
-        checkpoint=folder / "checkpoint",
-    )
+    with session.with_conf(workload.conf):
+        batches = run_to_end(
+            session,
+            workload.dataflow(df, parameters),
+            keep,
+            output_mode=workload.output_mode(parameters) or "append",
+            checkpoint=folder / "checkpoint",
+        )
     return pa.concat_tables(kept.values()), batches
 
 
 def _final_answer(
     connection: "duckdb.DuckDBPyConnection", workload: Workload, parameters: Parameters, closing_us: int
 ) -> "pa.Table":
-    """Return what a reader of the sink knows in the end: in update mode, the last row of each key."""
+    """Return what a reader of the sink knows in the end: with keys, the last row of each."""
     columns = ", ".join(f.name for f in workload.output)
     where = "TRUE"
     if workload.window is not None:
         where = f"epoch_us({workload.window(parameters).column}) < {closing_us - 86_400_000_000}"
     latest = ""
-    if workload.output_mode(parameters) == "update":
+    if workload.keys:
         keys = ", ".join(workload.keys)
         latest = f"QUALIFY row_number() OVER (PARTITION BY {keys} ORDER BY batch DESC) = 1"
-    return connection.sql(f"SELECT {columns} FROM output WHERE {where} {latest}").to_arrow_table()
+    answer = f"SELECT {columns} FROM output WHERE {where} {latest}"
+    if workload.invariant is not None:
+        answer = f"WITH answer AS ({answer}) {workload.invariant}"
+    return connection.sql(answer).to_arrow_table()
 
 
 def _count(connection: "duckdb.DuckDBPyConnection", query: str) -> int:
@@ -190,7 +198,8 @@ def _compare(
     stream: FiniteStream,
     batches: int,
 ) -> Verification:
-    names = ", ".join(f.name for f in workload.output)
+    columns = connection.sql("FROM expected").columns if workload.invariant else [f.name for f in workload.output]
+    names = ", ".join(columns)
     missing = f"SELECT {names} FROM expected EXCEPT ALL SELECT {names} FROM got"
     extra = f"SELECT {names} FROM got EXCEPT ALL SELECT {names} FROM expected"
     rows_expected, rows_got = _count(connection, "FROM expected"), _count(connection, "FROM got")
@@ -224,6 +233,7 @@ def _compare(
 def _has_stored_answer(workload: Workload, parameters: Parameters, stream: FiniteStream) -> bool:
     return (
         workload.name in expected_answers()
+        and not workload.variant
         and parameters == workload.parameters()
         and stream == default_stream(workload)
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
@@ -10,6 +11,8 @@ from streamgauge.events import EventStream, Field, Parameters
 from streamgauge.report.console import console, plain_table
 from streamgauge.workloads import Workload
 from streamgauge.workloads.parameters import describe_parameters
+
+ARROW = "─▶"
 
 
 def print_list(workloads: Sequence[Workload], streams: Sequence[EventStream], out: Console | None = None) -> None:
@@ -52,6 +55,33 @@ def describe_events(stream: EventStream) -> dict[str, Any]:
     }
 
 
+def dataflow_steps(workload: Workload) -> list[str]:
+    """Return what the events pass on their way to the sink, both ends included."""
+    return [f"{workload.events.name} events", *workload.operators.split(", "), "sink"]
+
+
+def _semantics(workload: Workload) -> str | None:
+    return getattr(workload.parameters(), "semantics", None)
+
+
+def _other_defaults(variant: Workload, workload: Workload) -> dict[str, Any]:
+    """Return the defaults of a variant that differ from those of the workload."""
+    known = workload.parameters().model_dump()
+    made = variant.parameters().model_dump()
+    return {name: value for name, value in made.items() if name != "semantics" and value != known.get(name)}
+
+
+def _describe_variant(semantics: str, variant: Workload, workload: Workload) -> dict[str, Any]:
+    return {
+        "semantics": semantics,
+        "dataflow": dataflow_steps(variant),
+        "state": variant.state,
+        "output": _fields(variant.output),
+        "defaults": _other_defaults(variant, workload),
+        "reference": variant.reference_sql,
+    }
+
+
 def describe_workload(workload: Workload) -> dict[str, Any]:
     """Return a workload as a document."""
     defaults = workload.parameters()
@@ -60,6 +90,9 @@ def describe_workload(workload: Workload) -> dict[str, Any]:
         "suite": workload.suite,
         "question": workload.question,
         "operators": workload.operators,
+        "dataflow": dataflow_steps(workload),
+        "semantics": _semantics(workload),
+        "variants": [_describe_variant(name, variant, workload) for name, variant in workload.variants.items()],
         "state": workload.state,
         "differences": workload.differences,
         "events": workload.events.name,
@@ -100,19 +133,52 @@ def print_events(stream: EventStream, out: Console | None = None) -> None:
     _print_parameters(stream.parameters, out)
 
 
+def _graph(steps: Sequence[str], width: int) -> str:
+    """Draw the steps as a chain; a line that would be too long ends before an arrow."""
+    lines = [f"dataflow: {steps[0]}"]
+    for step in steps[1:]:
+        if cell_len(longer := f"{lines[-1]} {ARROW} {step}") <= width:
+            lines[-1] = longer
+        else:
+            lines.append(f"  {ARROW} {step}")
+    return "\n".join(lines)
+
+
+def _print_variants(workload: Workload, out: Console) -> None:
+    """Print whose definition runs, and how the others differ."""
+    semantics = _semantics(workload)
+    if semantics:
+        out.print(Text(f"semantics: {semantics}"))
+    for name, variant in workload.variants.items():
+        columns = ", ".join(f"{f.name} {f.type}" for f in variant.output)
+        parts = ["the same columns" if variant.output == workload.output else f"columns {columns}"]
+        parts += [f"{key}={value} by default" for key, value in _other_defaults(variant, workload).items()]
+        out.print(Text(f"with --set semantics={name}: {'; '.join(parts)}"))
+
+
+def _print_references(workload: Workload, out: Console) -> None:
+    """Print the SQL as it is, so that it can be copied."""
+    out.print(Text("reference (DuckDB, over the table of all events)", style="bold"))
+    out.print(Text(workload.reference_sql or "none"), soft_wrap=True)
+    for name, variant in workload.variants.items():
+        if variant.reference_sql != workload.reference_sql:
+            out.print(Text(f"reference with semantics={name}", style="bold"))
+            out.print(Text(variant.reference_sql or "none"), soft_wrap=True)
+
+
 def print_workload(workload: Workload, out: Console | None = None) -> None:
     """Print everything that defines a workload."""
     out = out or console()
     out.print(Text(workload.name, style="bold"))
     out.print(Text(f"{workload.question}\n"))
-    out.print(Text(f"operators: {workload.operators}"))
+    out.print(Text(_graph(dataflow_steps(workload), out.width)))
     out.print(Text(f"state: {workload.state}"))
     out.print(Text(f"output mode: {workload.output_mode(workload.parameters())}"))
+    _print_variants(workload, out)
     if workload.differences:
         out.print(Text(f"differs from other variants: {workload.differences}"))
     out.print()
     _print_fields(f"input ({workload.events.name})", workload.events.fields, out)
     _print_fields("output", workload.output, out)
     _print_parameters(workload.parameters, out)
-    out.print(Text("reference (DuckDB, over the table of all events)", style="bold"))
-    out.print(Text(workload.reference_sql or "none"))
+    _print_references(workload, out)

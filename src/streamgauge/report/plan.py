@@ -15,8 +15,28 @@ def _partitions(value: int | None) -> str:
 
 
 def _time(settings: Mapping[str, Any]) -> str:
+    if settings["load"] == "offline":
+        share = settings["warmup_s"] / (settings["warmup_s"] + settings["duration_s"])
+        return f"the first {share:.0%} of the events are warm-up"
     warmup, measured, drain = (format_duration(settings[name]) for name in ("warmup_s", "duration_s", "drain_s"))
     return f"{warmup} warm-up, {measured} measured, at most {drain} drain"
+
+
+def _load(plan: Mapping[str, Any]) -> str:
+    settings = plan["settings"]
+    at_once = f"offline, {plan['events']:,} events at once"
+    if settings["load"] == "offline":
+        return at_once
+    if settings["load"] == "online":
+        return f"{at_once}; then {settings['arrivals']} arrivals at half of the rate that they reached"
+    return f"{settings['arrivals']} arrivals, {format_rate(settings['rate_per_s'])}"
+
+
+def _takes(plan: Mapping[str, Any]) -> str:
+    longest = format_duration(plan["longest_duration_s"])
+    if plan["expected_duration_s"] is None:
+        return f"as long as the events need, at most {longest}"
+    return f"about {format_duration(plan['expected_duration_s'])}, {longest} when overloaded"
 
 
 def _spark(plan: Mapping[str, Any]) -> str:
@@ -31,16 +51,15 @@ def print_plan(plan: Mapping[str, Any], out: Console | None = None) -> None:
     settings, limit = plan["settings"], plan["max_rows_per_batch"]
     target = format_duration(plan["admission_target_s"])
     source, shuffle = _partitions(plan["source_partitions"]), _partitions(plan["shuffle_partitions"])
-    expected, longest = (format_duration(plan[name]) for name in ("expected_duration_s", "longest_duration_s"))
     rows = [
-        ("load", f"{settings['arrivals']} arrivals, {format_rate(settings['rate_per_s'])}"),
+        ("load", _load(plan)),
         ("time", _time(settings)),
         ("events", f"{plan['events']:,} in all, {plan['events_measured']:,} measured"),
         ("parameters", ", ".join(f"{k}={v}" for k, v in plan["parameters"].items()) or "none"),
         ("Spark", _spark(plan)),
         ("partitions", f"source {source}, shuffle {shuffle}"),
         ("admission", f"{format_count(limit)} events per micro-batch" if limit else f"adapts to batches of {target}"),
-        ("takes", f"about {expected}, {longest} when overloaded"),
+        ("takes", _takes(plan)),
         ("stored in", plan["runs"]),
     ]
     out.print(Text(f"{plan['workload']}: {plan['question']}", style="bold"))

@@ -31,10 +31,14 @@ def _known(value: float | None, form: Any) -> str:
 
 
 def _rates(s: Mapping[str, Any]) -> str:
+    if s.get("load") == "offline":
+        return f"maximum {_known(s['offline_rate_per_s'], format_rate)}, with all events there at once"
+    maximum = s.get("offline_rate_per_s")
+    half = f"; the offline maximum is {format_rate(maximum)}" if maximum is not None else ""
     return (
         f"offered {_known(s['offered_rate_per_s'], format_rate)}, "
         f"ingested {_known(s['ingested_rate_per_s'], format_rate)}, "
-        f"processed {_known(s['processed_rate_per_s'], format_rate)}"
+        f"processed {_known(s['processed_rate_per_s'], format_rate)}{half}"
     )
 
 
@@ -80,6 +84,12 @@ def _processes(s: Mapping[str, Any]) -> str:
     )
 
 
+def _core_use(s: Mapping[str, Any]) -> str:
+    use = s["core_use"]
+    each = _known(use["events_per_s_per_core"], format_count)
+    return f"{use['used']:.2f} used by Spark, {each} events/s per core, {use['core_seconds']:.3g} core seconds"
+
+
 def _state(s: Mapping[str, Any]) -> str:
     return f"up to {format_count(s['state']['rows_max'])} rows, {format_bytes(s['state']['bytes_max'])}"
 
@@ -113,6 +123,8 @@ def _phase_table(s: Mapping[str, Any]) -> Table:
 
 def _steady(s: Mapping[str, Any]) -> str:
     steady = s["steady_state"]
+    if s.get("load") == "offline":
+        return f"{steady['from_s']:.1f} s to {steady['until_s']:.1f} s after the query was let at the events"
     if steady["until_s"] <= steady["from_s"]:
         return f"nothing: the load ended in the warm-up, after {steady['until_s']:.1f} s"
     cut = steady["cut_batches"]
@@ -142,10 +154,11 @@ def _near(path: Path) -> str:
 
 def _print_numbers(s: Mapping[str, Any], out: Console) -> None:
     unprocessed = f", {s['events_unprocessed']:,} not processed" if s["events_unprocessed"] else ""
+    is_offline = s.get("load") == "offline"
     rows = [
         ("throughput", _rates(s)),
         ("events", f"{s['events']:,} offered, {s['events_processed']:,} processed{unprocessed}"),
-        ("backlog", _backlog(s)),
+        *([] if is_offline else [("backlog", _backlog(s))]),
         ("batches", _batches(s)),
         ("measured", _steady(s)),
     ]
@@ -153,13 +166,16 @@ def _print_numbers(s: Mapping[str, Any], out: Console) -> None:
         rows.append(("state", _state(s)))
     if s["resources"]:
         rows.append(("processes", _processes(s)))
+    if s.get("core_use"):
+        rows.append(("cores", _core_use(s)))
     if s["generator"]:
         rows.append(("generator", _generator(s)))
     rows.append(("answer", _answer(s)))
     out.print(key_values(rows))
     out.print()
-    out.print(_latency_table(s))
-    out.print()
+    if not is_offline:
+        out.print(_latency_table(s))
+        out.print()
     if s["phases_s"]:
         out.print(_phase_table(s))
         if s["non_functional_share"] is not None:

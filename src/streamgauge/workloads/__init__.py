@@ -1,6 +1,7 @@
 """The catalogue of workloads."""
 
 from functools import cache
+from importlib import import_module
 
 from streamgauge.errors import UsageError, closest
 from streamgauge.workloads.workload import OutputMode, Window, Workload
@@ -8,14 +9,28 @@ from streamgauge.workloads.workload import OutputMode, Window, Workload
 __all__ = ["OutputMode", "Window", "Workload", "catalogue", "find_workload", "find_workloads"]
 
 
+# One module per workload, in the order in which `list` shows them.
+MODULES = (
+    "ysb.ysb",
+    *(f"hibench.{name}" for name in ("identity", "repartition", "wordcount", "fixwindow")),
+    *(f"nexmark.q{number}" for number in range(24)),
+    *(f"streambench.{name}" for name in ("wordcount", "windowed_wordcount", "advclick")),
+    *(f"operators.{name}" for name in ("map", "filter", "filtermap", "reduce", "rolling_count")),
+    *(f"operators.{name}" for name in ("window_tumbling", "window_sliding", "session")),
+    *(f"operators.{name}" for name in ("join_window", "join_left", "partition")),
+)
+
+
+def _load(module: str) -> Workload:
+    workload = import_module(f"streamgauge.workloads.{module}").WORKLOAD
+    assert isinstance(workload, Workload)
+    return workload
+
+
 @cache
 def catalogue() -> dict[str, Workload]:
     """Return all workloads by name, in the order in which `list` shows them."""
-    from streamgauge.workloads.hibench import fixwindow, identity, repartition, wordcount
-    from streamgauge.workloads.ysb import ysb
-
-    modules = (ysb, identity, repartition, wordcount, fixwindow)
-    return {module.WORKLOAD.name: module.WORKLOAD for module in modules}
+    return {workload.name: workload for name in MODULES for workload in [_load(name)]}
 
 
 def find_workload(name: str) -> Workload:

@@ -9,6 +9,7 @@ from pydantic.fields import FieldInfo
 
 from streamgauge.errors import InvalidExperimentError, UsageError, closest
 from streamgauge.events import Parameters
+from streamgauge.workloads.workload import Workload
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,15 @@ def parse_parameters(model: type[Parameters], values: Mapping[str, Any], *, owne
     try:
         return model.model_validate(dict(values))
     except ValidationError as error:
-        wrong = [str(problem["loc"][0]) for problem in error.errors()]
+        wrong = [str(problem["loc"][0]) for problem in error.errors() if problem["loc"]]
         raise InvalidExperimentError(
             "; ".join(f'{name}="{values[name]}" is outside its domain' for name in wrong),
             where="--set",
             remedy="; ".join(f"{name}: {_domain(known[name])}" for name in wrong),
         ) from None
+
+
+def choose_variant(workload: Workload, values: Mapping[str, Any]) -> tuple[Workload, Parameters]:
+    """Return the definition of the workload that the parameters ask for, and the parameters with its defaults."""
+    chosen = workload.variants.get(str(values.get("semantics")), workload)
+    return chosen, parse_parameters(chosen.parameters, values, owner=workload.name)

@@ -6,7 +6,7 @@ WITH ads AS (
 )
 SELECT
     campaign_id,
-    make_timestamptz((epoch_us(event_time) // ($window_s * 1000000)) * $window_s * 1000000) AS window_start,
+    make_timestamptz((epoch_us(event_time) // ($window_s::BIGINT * 1000000)) * $window_s::BIGINT * 1000000) AS window_start,
     count(*) AS views
 FROM events JOIN ads USING (ad_id)
 WHERE event_type = 'view'

@@ -1,0 +1,1 @@
+"""NEXMark: 24 queries over an on-line auction."""

@@ -1,0 +1,23 @@
+"""NEXMark query 0: every bid passes; what the pipeline itself costs."""
+
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.workloads.nexmark.query import BID, bids, query
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+    """Pass every bid on."""
+    return bids(df).select("auction", "bidder", "price", "date_time", "extra")
+
+
+WORKLOAD = query(
+    0,
+    "What does the pipeline cost when every bid just passes?",
+    dataflow,
+    BID,
+    operators="filter, project",
+    differences="As nexmark-flink. Beam passes events of all kinds and encodes and decodes each once.",
+)

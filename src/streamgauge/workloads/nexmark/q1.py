@@ -1,0 +1,45 @@
+"""NEXMark query 1: the price of every bid in another currency."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.events import Field
+from streamgauge.workloads.nexmark.query import (
+    AUCTION,
+    BID,
+    BID_TIME,
+    BIDDER,
+    EXTRA,
+    QueryOfBoth,
+    bids,
+    dollars_to_euros,
+    query,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+    """Convert with 0.908, exactly, to three decimals."""
+    return bids(df).select("auction", "bidder", dollars_to_euros().alias("price"), "date_time", "extra")
+
+
+def beam(df: "DataFrame", _: Any) -> "DataFrame":
+    """Convert with 89 percent of whole cents."""
+    return bids(df).selectExpr("auction", "bidder", "price * 89 div 100 AS price", "date_time", "extra")
+
+
+WORKLOAD = query(
+    1,
+    "What is the price of every bid in euros?",
+    dataflow,
+    (AUCTION, BIDDER, Field("price", "decimal(23,3)", "price in euros"), BID_TIME, EXTRA),
+    operators="filter, map",
+    parameters=QueryOfBoth,
+    differences="nexmark-flink multiplies by 0.908 as a decimal number; Beam takes 89 percent and drops the fraction.",
+)
+WORKLOAD.variants["beam"] = replace(
+    WORKLOAD, variant="beam", dataflow=beam, output=BID, reference=Path(__file__).with_name("q1-beam.sql"), variants={}
+)

@@ -1,0 +1,35 @@
+"""NEXMark query 10: bids as a log of files by day and minute."""
+
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.events import Field
+from streamgauge.workloads.nexmark.query import BID, bids, query
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+    """Add the day and the minute that name a bid's folder."""
+    return bids(df).selectExpr(
+        "auction",
+        "bidder",
+        "price",
+        "date_time",
+        "extra",
+        "date_format(date_time, 'yyyy-MM-dd') AS dt",
+        "date_format(date_time, 'HH:mm') AS hm",
+    )
+
+
+WORKLOAD = query(
+    10,
+    "What does it cost to sort bids into folders by day and minute?",
+    dataflow,
+    (*BID, Field("dt", "string", "day of the bid"), Field("hm", "string", "minute of the bid")),
+    operators="filter, date format",
+    differences=(
+        "nexmark-flink writes CSV files into a folder per minute; here the rows with the names of their folders go "
+        "to the sink of the run. Beam's writing is switched off today."
+    ),
+)

@@ -1,0 +1,62 @@
+"""NEXMark query 11: sessions of bidders."""
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field as Parameter
+
+from streamgauge.events import Field
+from streamgauge.workloads.nexmark.query import BIDDER, CLOSING_EVENTS, Query, bids, query, watermarked
+from streamgauge.workloads.nexmark.winners import as_event_time
+from streamgauge.workloads.workload import Window
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Sessions(Query):
+    """Parameters of the sessions."""
+
+    gap_s: int = Parameter(10, ge=1, le=3600, description="a longer pause ends the session, in seconds")
+
+
+def dataflow(df: "DataFrame", p: Sessions) -> "DataFrame":
+    """Count bids per bidder and pane first, then join panes into sessions.
+
+    Bids of one pane, which is no longer than the gap, always belong to one session, so a pane enters the sessions as
+    one interval from its first to its last bid.
+    """
+    from pyspark.sql import functions as F
+
+    made = watermarked(bids(df).select("bidder", "date_time"), p)
+    panes = made.groupBy("bidder", F.window("date_time", "1 second").alias("pane")).agg(
+        F.count("*").alias("bids"), F.min("date_time").alias("first"), F.max("date_time").alias("last")
+    )
+    seconds = f"cast((unix_micros(last) - unix_micros(first)) / 1e6 + {p.gap_s} AS decimal(18, 6))"
+    gap = F.expr(f"make_interval(0, 0, 0, 0, 0, 0, {seconds})")
+    moved = panes.select("bidder", "bids", as_event_time(F.col("first"), "first", p), gap.alias("gap"))
+    sessions = moved.groupBy("bidder", F.session_window("first", F.col("gap"))).agg(F.sum("bids").alias("bids"))
+    return sessions.selectExpr(
+        "bidder", "bids", "session_window.start AS session_start", "session_window.end AS session_end"
+    )
+
+
+WORKLOAD = query(
+    11,
+    "How many bids did each bidder make in each session?",
+    dataflow,
+    (
+        BIDDER,
+        Field("bids", "bigint", "bids of the session"),
+        Field("session_start", "timestamp", "first bid of the session"),
+        Field("session_end", "timestamp", "last bid of the session plus the gap"),
+    ),
+    operators="count per pane and bidder, sum per session",
+    state="open panes and sessions",
+    parameters=Sessions,
+    window=lambda p: Window(p.gap_s, p.gap_s, "session_start"),
+    closing_events=CLOSING_EVENTS,
+    differences=(
+        "As nexmark-flink: a pause of exactly the gap does not end a session, in Beam it does. Beam also puts out a "
+        "session that reaches 100,000 bids."
+    ),
+)

@@ -1,0 +1,31 @@
+"""NEXMark query 15: statistics of the bids of a day."""
+
+from typing import TYPE_CHECKING
+
+from streamgauge.events import Field
+from streamgauge.workloads.nexmark.query import CLOSING_EVENTS, Query, query
+from streamgauge.workloads.nexmark.statistics import MEASURES, statistics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def dataflow(df: "DataFrame", p: Query) -> "DataFrame":
+    """Count bids, distinct bidders and distinct auctions per day, by rank of price."""
+    return statistics(df, p).drop("minute")
+
+
+WORKLOAD = query(
+    15,
+    "How many bids, bidders and auctions are there per day, by rank of price?",
+    dataflow,
+    (Field("day", "string", "day of the bids, in UTC"), *MEASURES),
+    operators="two chained aggregations for exact distinct counts",
+    state="one row per bidder and per auction of the open days",
+    closing_events=CLOSING_EVENTS,
+    differences=(
+        "nexmark-flink corrects a day's row with every bid; here it comes once, when the watermark has passed the "
+        "end of the day, so a short run puts out nothing, but does all the counting. Counts are exact, not "
+        "approximate."
+    ),
+)

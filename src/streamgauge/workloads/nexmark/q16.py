@@ -1,0 +1,35 @@
+"""NEXMark query 16: statistics of the bids of a channel and day."""
+
+from typing import TYPE_CHECKING
+
+from streamgauge.events import Field
+from streamgauge.workloads.nexmark.query import CHANNEL, CLOSING_EVENTS, Query, query
+from streamgauge.workloads.nexmark.statistics import MEASURES, statistics
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def dataflow(df: "DataFrame", p: Query) -> "DataFrame":
+    """Count bids, distinct bidders and distinct auctions per channel and day, by rank of price."""
+    return statistics(df, p, "channel")
+
+
+WORKLOAD = query(
+    16,
+    "How many bids, bidders and auctions does each channel have per day, by rank of price?",
+    dataflow,
+    (
+        CHANNEL,
+        Field("day", "string", "day of the bids, in UTC"),
+        Field("minute", "string", "hour and minute of the last bid"),
+        *MEASURES,
+    ),
+    operators="two chained aggregations for exact distinct counts",
+    state="one row per channel and bidder, and per channel and auction, of the open days",
+    closing_events=CLOSING_EVENTS,
+    differences=(
+        "nexmark-flink corrects a row with every bid; here it comes once, when the watermark has passed the end of "
+        "the day. Counts are exact, not approximate."
+    ),
+)

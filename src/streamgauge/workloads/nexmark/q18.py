@@ -1,0 +1,35 @@
+"""NEXMark query 18: a bidder's last bid for an auction."""
+
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.workloads.nexmark.query import AUCTION, BID_TIME, BIDDER, CHANNEL, EXTRA, PRICE, URL, bids, query
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+WHOLE_BID = ("auction", "bidder", "price", "channel", "url", "date_time", "extra")
+
+
+def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+    """Keep the latest bid per bidder and auction."""
+    from pyspark.sql import functions as F
+
+    values = ("price", "channel", "url", "date_time", "extra")
+    order = F.struct("date_time", "price", "channel", "url", "extra")
+    latest = bids(df).groupBy("bidder", "auction").agg(F.max_by(F.struct(*values), order, 1).alias("last"))
+    return latest.select("bidder", "auction", F.expr("inline(last)")).select(*WHOLE_BID)
+
+
+WORKLOAD = query(
+    18,
+    "What is the last bid of each bidder for each auction?",
+    dataflow,
+    (AUCTION, BIDDER, PRICE, CHANNEL, URL, BID_TIME, EXTRA),
+    operators="latest row per key",
+    state="one bid per bidder and auction, never dropped",
+    output_mode=lambda _: "update",
+    keys=("bidder", "auction"),
+    differences=(
+        "Of bids made in the same millisecond the one with the highest price counts, so that the answer is defined."
+    ),
+)

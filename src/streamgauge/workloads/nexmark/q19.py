@@ -1,0 +1,40 @@
+"""NEXMark query 19: the ten highest bids of an auction."""
+
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.events import Field
+from streamgauge.workloads.nexmark.q18 import WHOLE_BID
+from streamgauge.workloads.nexmark.query import AUCTION, BID_TIME, BIDDER, CHANNEL, EXTRA, PRICE, URL, bids, query
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+TOP = 10
+
+
+def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+    """Keep the highest bids per auction in a bounded heap, and put all of them out when one changes."""
+    from pyspark.sql import functions as F
+
+    values = ("bidder", "price", "channel", "url", "date_time", "extra")
+    order = F.struct("price", -F.unix_micros("date_time"), -F.col("bidder"), "extra", "url")
+    top = bids(df).groupBy("auction").agg(F.max_by(F.struct(*values), order, TOP).alias("top"))
+    ranked = top.select("auction", F.posexplode("top").alias("place", "bid"))
+    rank = F.expr("place + 1").alias("rank_number")
+    return ranked.select("auction", "bid.*", rank).select(*WHOLE_BID, "rank_number")
+
+
+WORKLOAD = query(
+    19,
+    "What are the ten highest bids for each auction?",
+    dataflow,
+    (AUCTION, BIDDER, PRICE, CHANNEL, URL, BID_TIME, EXTRA, Field("rank_number", "int", "1 is the highest")),
+    operators="top 10 per key",
+    state="up to ten bids per auction, never dropped",
+    output_mode=lambda _: "update",
+    keys=("auction", "rank_number"),
+    differences=(
+        "nexmark-flink puts out single changes of ranks; here all ranks of an auction follow when one changes. "
+        "Equal prices rank by time, then by bidder."
+    ),
+)

@@ -1,0 +1,32 @@
+"""NEXMark query 2: the bids for some auctions."""
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field as Parameter
+
+from streamgauge.workloads.nexmark.query import AUCTION, PRICE, Query, bids, query
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Selection(Query):
+    """Parameters of the selection."""
+
+    auction_skip: int = Parameter(123, ge=1, le=1_000_000, description="auctions with a multiple of this id are kept")
+
+
+def dataflow(df: "DataFrame", p: Selection) -> "DataFrame":
+    """Keep bids for one auction in `auction_skip`."""
+    return bids(df).where(f"auction % {p.auction_skip} = 0").select("auction", "price")
+
+
+WORKLOAD = query(
+    2,
+    "What is bid for a few chosen auctions?",
+    dataflow,
+    (AUCTION, PRICE),
+    operators="filter, project",
+    parameters=Selection,
+    differences="Beam and nexmark-flink agree; the paper selects five given auctions.",
+)

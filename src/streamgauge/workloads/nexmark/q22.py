@@ -1,0 +1,33 @@
+"""NEXMark query 22: the directories of a bid's address."""
+
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.events import Field
+from streamgauge.workloads.nexmark.query import AUCTION, BIDDER, CHANNEL, PRICE, bids, query
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+    """Split the address at its slashes and keep three parts."""
+    made = bids(df).selectExpr("auction", "bidder", "price", "channel", "split(url, '/', 7) AS parts")
+    return made.selectExpr(
+        "auction", "bidder", "price", "channel", *(f"get(parts, {k + 2}) AS dir{k}" for k in (1, 2, 3))
+    )
+
+
+WORKLOAD = query(
+    22,
+    "Which directories does the address of each bid name?",
+    dataflow,
+    (
+        AUCTION,
+        BIDDER,
+        PRICE,
+        CHANNEL,
+        *(Field(f"dir{k}", "string", f"directory {k} of the address") for k in (1, 2, 3)),
+    ),
+    operators="filter, split",
+    differences="As nexmark-flink.",
+)

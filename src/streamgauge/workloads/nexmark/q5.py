@@ -1,0 +1,88 @@
+"""NEXMark query 5: the auctions with the most bids in the last seconds."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Self
+
+from pydantic import Field as Parameter
+from pydantic import model_validator
+
+from streamgauge.errors import InvalidExperimentError
+from streamgauge.events import Field
+from streamgauge.workloads.nexmark.query import (
+    AUCTION,
+    CLOSING_EVENTS,
+    WINDOW_START,
+    QueryOfBoth,
+    bids,
+    query,
+    watermarked,
+)
+from streamgauge.workloads.workload import Window
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class HotItems(QueryOfBoth):
+    """Parameters of the sliding window."""
+
+    window_s: int = Parameter(
+        10, ge=1, le=3600, description="length of the window, in seconds; a multiple of the slide"
+    )
+    slide_s: int = Parameter(2, ge=1, le=3600, description="slide of the window, in seconds; Beam has 5")
+
+    @model_validator(mode="after")
+    def _panes_fill_windows(self) -> Self:
+        if self.window_s % self.slide_s:
+            raise InvalidExperimentError(
+                f"window_s={self.window_s} is not a multiple of slide_s={self.slide_s}",
+                where="--set",
+                remedy="choose a window of whole slides",
+            )
+        return self
+
+
+def dataflow(df: "DataFrame", p: HotItems) -> "DataFrame":
+    """Count panes of one slide, chain them into windows, and keep the auctions with the highest count of each."""
+    from pyspark.sql import functions as F
+
+    length, slide = f"{p.window_s} seconds", f"{p.slide_s} seconds"
+    made = watermarked(bids(df).select("auction", "date_time"), p)
+    panes = made.groupBy("auction", F.window("date_time", slide).alias("pane")).agg(F.count("*").alias("num"))
+    moved = panes.select("auction", "num", F.window_time("pane").alias("pane_time"))
+    windows = moved.groupBy("auction", F.window("pane_time", length, slide)).agg(F.sum("num").alias("num"))
+    both = F.struct("num", "auction")
+    hottest = windows.groupBy("window").agg(F.max("num").alias("most"), F.collect_list(both).alias("all"))
+    hot = hottest.select("window", F.expr("inline(filter(all, a -> a.num = most))"))
+    return hot.select(F.col("window.start").alias("window_start"), "auction", "num")
+
+
+WORKLOAD = query(
+    5,
+    "Which auctions have had the most bids in the last 10 seconds?",
+    dataflow,
+    (WINDOW_START, AUCTION, Field("num", "bigint", "bids for the auction in the window")),
+    operators="count per pane and auction, sum per sliding window, auctions with the maximum",
+    state="counts per auction and open pane and window",
+    parameters=HotItems,
+    window=lambda p: Window(p.window_s, p.slide_s, "window_start"),
+    closing_events=CLOSING_EVENTS,
+    differences=(
+        "nexmark-flink slides by 2 s, Beam by 5 s (semantics=beam takes that as its default), the paper has an hour "
+        "and a minute. Where others count every bid once per window it falls into, panes are counted first and "
+        "added up."
+    ),
+)
+
+
+class BeamHotItems(HotItems):
+    """Beam's defaults."""
+
+    semantics: Literal["flink", "beam"] = Parameter("beam", description="whose definition of the query runs")
+    slide_s: int = Parameter(5, ge=1, le=3600, description="slide of the window, in seconds")
+
+
+WORKLOAD.variants["beam"] = replace(
+    WORKLOAD, variant="beam", parameters=BeamHotItems, reference=Path(__file__).with_name("q5-beam.sql"), variants={}
+)

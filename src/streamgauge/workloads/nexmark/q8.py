@@ -1,0 +1,78 @@
+"""NEXMark query 8: persons who joined and sold in the same window."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field as Parameter
+
+from streamgauge.events import Field
+from streamgauge.workloads.nexmark.query import (
+    CLOSING_EVENTS,
+    WINDOW_START,
+    QueryOfBoth,
+    auctions,
+    persons,
+    query,
+    watermarked,
+)
+from streamgauge.workloads.workload import Window
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class NewUsers(QueryOfBoth):
+    """Parameters of the window."""
+
+    window_s: int = Parameter(10, ge=1, le=3600, description="length of the tumbling window, in seconds")
+
+
+def _both(df: "DataFrame", p: NewUsers, *columns: str) -> "tuple[DataFrame, DataFrame]":
+    from pyspark.sql import functions as F
+
+    df = watermarked(df, p)
+    window = F.window("date_time", f"{p.window_s} seconds")
+    new = persons(df).select("id", "name", window.alias("joined"))
+    return new, auctions(df).select("seller", *columns, window.alias("sold"))
+
+
+def dataflow(df: "DataFrame", p: NewUsers) -> "DataFrame":
+    """Make sellers distinct per window, then join them with the persons of the same window."""
+    new, sold = _both(df, p)
+    joined = new.join(
+        sold.dropDuplicates(["seller", "sold"]), (new["id"] == sold["seller"]) & (new["joined"] == sold["sold"])
+    )
+    return joined.selectExpr("id", "name", "joined.start AS window_start")
+
+
+def beam(df: "DataFrame", p: NewUsers) -> "DataFrame":
+    """Join persons and auctions of the same window."""
+    new, sold = _both(df, p, "reserve")
+    joined = new.join(sold, (new["id"] == sold["seller"]) & (new["joined"] == sold["sold"]))
+    return joined.selectExpr("id", "name", "reserve", "joined.start AS window_start")
+
+
+ID, NAME = Field("id", "bigint", "id of the person"), Field("name", "string", "name of the person")
+WORKLOAD = query(
+    8,
+    "Who joined and opened an auction within the same 10 seconds?",
+    dataflow,
+    (ID, NAME, WINDOW_START),
+    operators="deduplicate per window, stream-stream join by key and window",
+    state="persons and sellers of the open windows",
+    parameters=NewUsers,
+    window=lambda p: Window(p.window_s, p.window_s, "window_start"),
+    closing_events=CLOSING_EVENTS,
+    differences="nexmark-flink puts out a row per person and window, Beam a row per auction; the paper has 12 hours.",
+)
+WORKLOAD.variants["beam"] = replace(
+    WORKLOAD,
+    variant="beam",
+    dataflow=beam,
+    output=(ID, NAME, Field("reserve", "bigint", "reserve of the auction"), WINDOW_START),
+    reference=Path(__file__).with_name("q8-beam.sql"),
+    operators="stream-stream join by key and window",
+    state="persons and auctions of the open windows",
+    variants={},
+)

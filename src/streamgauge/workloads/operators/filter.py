@@ -1,0 +1,46 @@
+"""Operator filter: keep the records whose value is divisible."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field as Parameter
+
+from streamgauge.events import Field
+from streamgauge.events.keyed import EVENTS, KeyedEvents
+from streamgauge.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class FilterParameters(KeyedEvents):
+    """Parameters of the events and of the filter."""
+
+    divisor: int = Parameter(10, ge=1, le=1_000_000, description="keep values divisible by it: one record in so many")
+
+
+def dataflow(df: "DataFrame", p: FilterParameters) -> "DataFrame":
+    """Keep the records whose value is a multiple of the divisor."""
+    from pyspark.sql import functions as F
+
+    return df.where(F.col("value") % p.divisor == 0).select("number", "key", "value")
+
+
+WORKLOAD = Workload(
+    name="operator-filter",
+    suite="operators",
+    question="What does it cost to look at every record and keep a few?",
+    events=EVENTS,
+    parameters=FilterParameters,
+    dataflow=dataflow,
+    output=(
+        Field("number", "bigint", "number of the event"),
+        Field("key", "bigint", "the key"),
+        Field("value", "bigint", "the value, a multiple of `divisor`"),
+    ),
+    output_mode=lambda _: "append",
+    operators="filter",
+    state="none",
+    reference=Path(__file__).with_name("filter.sql"),
+    differences="None: the operator is defined here.",
+)

@@ -1,0 +1,38 @@
+"""Operator map: arithmetic on every record."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamgauge.events import Field
+from streamgauge.events.keyed import EVENTS, KeyedEvents
+from streamgauge.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def dataflow(df: "DataFrame", _: KeyedEvents) -> "DataFrame":
+    """Double every value and add one."""
+    from pyspark.sql import functions as F
+
+    return df.select("number", "key", (F.col("value") * 2 + 1).alias("value"))
+
+
+WORKLOAD = Workload(
+    name="operator-map",
+    suite="operators",
+    question="What does a simple calculation on every record cost?",
+    events=EVENTS,
+    parameters=KeyedEvents,
+    dataflow=dataflow,
+    output=(
+        Field("number", "bigint", "number of the event"),
+        Field("key", "bigint", "the key"),
+        Field("value", "bigint", "twice the value plus one"),
+    ),
+    output_mode=lambda _: "append",
+    operators="project",
+    state="none",
+    reference=Path(__file__).with_name("map.sql"),
+    differences="None: the operator is defined here.",
+)

@@ -1,0 +1,39 @@
+"""Operator reduce: a running sum and maximum per key."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamgauge.events import Field
+from streamgauge.events.keyed import EVENTS, KeyedEvents
+from streamgauge.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def dataflow(df: "DataFrame", _: KeyedEvents) -> "DataFrame":
+    """Add up the values of each key and keep the largest, since the start."""
+    from pyspark.sql import functions as F
+
+    return df.groupBy("key").agg(F.sum("value").alias("total"), F.max("value").alias("largest"))
+
+
+WORKLOAD = Workload(
+    name="operator-reduce",
+    suite="operators",
+    question="What are the sum and the maximum of each key so far?",
+    events=EVENTS,
+    parameters=KeyedEvents,
+    dataflow=dataflow,
+    output=(
+        Field("key", "bigint", "the key"),
+        Field("total", "bigint", "sum of the key's values since the start"),
+        Field("largest", "bigint", "largest of the key's values since the start"),
+    ),
+    output_mode=lambda _: "update",
+    operators="shuffle by key, running sum and maximum in keyed state",
+    state="one row per key, never dropped: it grows to `keys` rows",
+    reference=Path(__file__).with_name("reduce.sql"),
+    keys=("key",),
+    differences="Record-at-a-time engines emit one row per record; a micro-batch emits one row per key and batch.",
+)

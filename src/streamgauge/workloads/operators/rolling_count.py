@@ -1,0 +1,36 @@
+"""Operator rolling count: a running count per key."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamgauge.events import Field
+from streamgauge.events.keyed import EVENTS, KeyedEvents
+from streamgauge.workloads.workload import Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def dataflow(df: "DataFrame", _: KeyedEvents) -> "DataFrame":
+    """Count the records of each key since the start."""
+    return df.groupBy("key").count().withColumnRenamed("count", "records")
+
+
+WORKLOAD = Workload(
+    name="operator-rolling-count",
+    suite="operators",
+    question="How often has each key been seen so far?",
+    events=EVENTS,
+    parameters=KeyedEvents,
+    dataflow=dataflow,
+    output=(
+        Field("key", "bigint", "the key"),
+        Field("records", "bigint", "records of the key since the start"),
+    ),
+    output_mode=lambda _: "update",
+    operators="shuffle by key, running count in keyed state",
+    state="one row per key, never dropped: it grows to `keys` rows",
+    reference=Path(__file__).with_name("rolling_count.sql"),
+    keys=("key",),
+    differences="Record-at-a-time engines emit one row per record; a micro-batch emits one row per key and batch.",
+)

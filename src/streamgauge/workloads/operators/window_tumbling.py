@@ -1,0 +1,51 @@
+"""Operator tumbling window: count and sum per key and window."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import Field as Parameter
+
+from streamgauge.events import Field
+from streamgauge.events.keyed import EVENTS, KeyedEvents
+from streamgauge.workloads.workload import Window, Workload
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class TumblingParameters(KeyedEvents):
+    """Parameters of the events and of the window."""
+
+    window_s: int = Parameter(10, ge=1, le=3600, description="length of the tumbling window, in seconds")
+
+
+def dataflow(df: "DataFrame", p: TumblingParameters) -> "DataFrame":
+    """Count the records and add up the values of each key and window."""
+    from pyspark.sql import functions as F
+
+    grouped = df.withWatermark("created", "0 seconds").groupBy("key", F.window("created", f"{p.window_s} seconds"))
+    counted = grouped.agg(F.count("*").alias("records"), F.sum("value").alias("total"))
+    return counted.select("key", F.col("window.start").alias("window_start"), "records", "total")
+
+
+WORKLOAD = Workload(
+    name="operator-window-tumbling",
+    suite="operators",
+    question="How many records did each key have in every 10 seconds, and what is their sum?",
+    events=EVENTS,
+    parameters=TumblingParameters,
+    dataflow=dataflow,
+    output=(
+        Field("key", "bigint", "the key"),
+        Field("window_start", "timestamp", "start of the window"),
+        Field("records", "bigint", "records of the key in the window"),
+        Field("total", "bigint", "sum of their values"),
+    ),
+    output_mode=lambda _: "append",
+    operators="shuffle by key, windowed count and sum",
+    state="one row per key and open window; dropped when the watermark passes the window's end",
+    reference=Path(__file__).with_name("window_tumbling.sql"),
+    window=lambda p: Window(p.window_s, p.window_s, "window_start"),
+    differences="None: the operator is defined here. A result appears once, when its window is closed.",
+    closing_events=1,
+)

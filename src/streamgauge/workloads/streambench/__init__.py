@@ -1,0 +1,1 @@
+"""Workloads of StreamBench (Y. Wang, Aalto University, 2016)."""
