@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench setup clean
+.PHONY: help demo test lint bench bench-queries bench-flink setup clean
 
 help: ## show this help
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 15
 
 $(READY): pyproject.toml
 	@scripts/setup $(PYTHON) $(VENV)
@@ -31,5 +31,18 @@ lint: setup ## formatter, linter and strict type check
 bench: setup ## print the table of speed ratios, measured side by side
 	@$(BIN)/python benchmarks/run.py
 
+bench-queries: setup ## print the throughput of every NEXMark query
+	@$(BIN)/python benchmarks/queries.py
+
+FLINK := benchmarks/flink/.venv
+
+$(FLINK)/.ready: benchmarks/flink/requirements.txt
+	@$(PYTHON) -m venv $(FLINK)
+	@$(FLINK)/bin/pip install -q -r benchmarks/flink/requirements.txt
+	@touch $@
+
+bench-flink: setup $(FLINK)/.ready ## compare NEXMark queries with Apache Flink's SQL
+	@$(BIN)/python benchmarks/queries.py --flink $(FLINK)/bin/python
+
 clean: ## remove what the targets made
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(FLINK) benchmarks/flink/build .mypy_cache .ruff_cache .pytest_cache .hypothesis

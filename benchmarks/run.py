@@ -12,7 +12,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,18 +24,20 @@ from pyspark.sql import functions as F
 
 from streamgauge.arrivals import Constant
 from streamgauge.clock import SystemClock
+from streamgauge.engine.generator import fields_read
 from streamgauge.engine.listener import ProgressListener, add_listener
 from streamgauge.engine.resources import ResourceSampler
 from streamgauge.engine.session import Session, SessionSettings, open_session
 from streamgauge.engine.source import Gate, read_events
-from streamgauge.events import EventStream, Field, Parameters
+from streamgauge.events import EventStream, Field, Parameters, event_stream
 from streamgauge.events.identifiers import identifier_array
 from streamgauge.experiment.verify import BASE_TIME_US
 from streamgauge.measure import batch_from_progress
 from streamgauge.report.console import console, plain_table
-from streamgauge.workloads import find_workload
+from streamgauge.workloads import Workload, find_workload
 
 SKIPPED = 2
+BID_NUMBERS = ("auction", "bidder", "price", "date_time")
 DEADLINE_S = 300.0
 
 NUMBERS = EventStream(
@@ -76,10 +78,17 @@ class Bench:
         path.mkdir()
         return path
 
-    def embedded(self, stream: EventStream, parameters: Parameters) -> DataFrame:
+    def embedded(
+        self,
+        stream: EventStream,
+        parameters: Parameters,
+        *,
+        rate_per_s: float = 1e6,
+        fields: Sequence[str] | None = None,
+    ) -> DataFrame:
         control = self._fresh()
         total = self.batch_events * (self.batches + SKIPPED)
-        Constant(1e6).schedule(total / 1e6).save(control / "schedule.npy")
+        Constant(rate_per_s).schedule(total / rate_per_s).save(control / "schedule.npy")
         Gate(BASE_TIME_US).write(control)
         return read_events(
             self.session.spark,
@@ -89,7 +98,16 @@ class Bench:
             control=control,
             source_partitions=self.session.cores,
             max_rows_per_batch=self.batch_events,
+            fields=fields,
         )
+
+    def workload(self, workload: Workload, *, rate_per_s: float = 1e6) -> float:
+        """Return the events per second of a workload with its default parameters."""
+        parameters = workload.parameters()
+        fields = fields_read(self.session, workload, parameters, self._fresh())
+        df = self.embedded(workload.events, parameters, rate_per_s=rate_per_s, fields=fields)
+        with self.session.with_conf(workload.conf):
+            return self.throughput(workload.dataflow(df, parameters), mode=workload.output_mode(parameters) or "append")
 
     def rate_micro_batch(self) -> DataFrame:
         return (
@@ -176,6 +194,12 @@ def _measured(bench: Bench, df: Callable[[], DataFrame], mode: str, *, on: bool)
         return bench.throughput(df(), mode=mode)
 
 
+def _bids(bench: Bench, fields: Sequence[str]) -> DataFrame:
+    stream = event_stream("nexmark")
+    events = bench.embedded(stream, stream.parameters(), fields=("event_type", *fields))
+    return events.where("event_type = 2").select(*fields)
+
+
 def claims(bench: Bench) -> list[Claim]:
     ysb = find_workload("ysb")
     numbers = NUMBERS.parameters()
@@ -195,6 +219,18 @@ def claims(bench: Bench) -> list[Claim]:
             lambda: _measured(bench, our_ysb, "update", on=False),
             lambda: _measured(bench, lambda: hand_written_ysb(bench.rate_micro_batch()), "update", on=False),
             1.0,
+        ),
+        Claim(
+            "nexmark bids, all numbers / rate-micro-batch",
+            lambda: _measured(bench, lambda: _bids(bench, BID_NUMBERS), "append", on=False),
+            lambda: _measured(bench, bench.rate_micro_batch, "append", on=False),
+            0.35,
+        ),
+        Claim(
+            "nexmark bids with extra / rate-micro-batch",
+            lambda: _measured(bench, lambda: _bids(bench, (*BID_NUMBERS, "extra")), "append", on=False),
+            lambda: _measured(bench, bench.rate_micro_batch, "append", on=False),
+            0.0,
         ),
         Claim(
             "ysb with measurement on / off",

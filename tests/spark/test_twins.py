@@ -22,6 +22,21 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("hibench", {}),
     ("hibench", {"keys": 7, "record_length": 60}),
     ("hibench", {"keys": 1000, "zipf": 1.2, "record_length": 300}),
+    ("words", {}),
+    ("words", {"law": "zipf"}),
+    ("ads", {}),
+    ("keyed", {}),
+    ("keyed", {"zipf": 1.0, "turns": 5}),
+    ("nexmark", {}),
+    ("nexmark", {"out_of_order_group": 1000, "delayed_share": 0.1, "seeding": "scrambled"}),
+    ("nexmark", {"generators": 7, "num_events": 5000, "clock": "fine"}),
+    ("nexmark", {"generators": 3, "num_events": 5000, "split": "concatenated", "out_of_order_group": 7}),
+    ("nexmark", {"generators": 2, "split": "none", "first_rate": 1000, "next_rate": 4000, "rate_period_s": 10}),
+    (
+        "nexmark",
+        {"hot_auction_ratio": 3, "hot_sellers_ratio": 1, "hot_bidders_ratio": 7, "active_people": 10}
+        | {"in_flight_auctions": 9, "avg_bid_bytes": 20, "avg_person_bytes": 60, "avg_auction_bytes": 90},
+    ),
 ]
 
 

@@ -291,6 +291,28 @@ def _bid(r: Draws, p: NexmarkEvents) -> None:
     _bid_channel(r, after)
 
 
+def _define_six_characters(r: Draws, state: str) -> str:
+    """Define what `_six_characters` returns, with divisions by multiplication, which take a tenth of the code."""
+    half = 26**3
+    size = r.define(
+        f"{state}_abs", f"if({state} < {2**47}L, shiftright({state}, 16), {2**32}L - shiftright({state}, 16))", state
+    )
+    upper = r.define(f"{state}_high", f"shiftright({size} * {-(-(2**46) // half)}L, 46)", size)
+    # The first three digits, and the next three; what is left over of 31 bits is not used.
+    first = r.define(f"{state}_1", f"{size} - {half}L * {upper}", size, upper)
+    second = r.define(f"{state}_2", f"{upper} - {half}L * shiftright({upper} * {-(-(2**46) // half)}L, 46)", upper)
+
+    def bytes_of(digits: str) -> str:
+        tens, hundreds = f"shiftright({digits} * 40330L, 20)", f"shiftright({digits} * 24819L, 24)"
+        return f"(shiftleft({digits}, 16) - {tens} * {26 * 256**2 - 256}L - {hundreds} * {26 * 256 - 1}L)"
+
+    packed = f"(shiftleft({bytes_of(first)}, 24) + {bytes_of(second)})"
+    a = f"{0x616161616161}L"
+    return r.define(
+        f"{state}_hex", f"hex(if({state} < {2**47}L, {a} + {packed}, {a} - {packed}))", state, first, second
+    )
+
+
 def _bid_padding(r: Draws, p: NexmarkEvents, before: str) -> str:
     """Define a bid's padding. Its size hardly varies, so each of its draws is a jump of its own and not a fold."""
     room = max(p.avg_bid_bytes - names.BID_FIXED_BYTES, 0)
@@ -299,8 +321,8 @@ def _bid_padding(r: Draws, p: NexmarkEvents, before: str) -> str:
     start = r.draw("b_pad", before, 2 * spread) if spread else before
     size = r.define("b_size", f"{shortest}L + {_below(start, 2 * spread) if spread else '0L'}", start)
     states = [r.define(f"b_pad{k}", _after(start, k + 1), start) for k in range(-(-longest // 6))]
-    text = _characters(f"concat({', '.join(map(_six_characters, states))})", size)
-    r.define("b_extra", text if states else "''", size, *states)
+    sixes = [_define_six_characters(r, state) for state in states]
+    r.define("b_extra", _characters(f"concat({', '.join(sixes)})", size) if sixes else "''", size, *sixes)
     after = start
     for k, state in enumerate(states):
         after = state if 6 * k < shortest else f"if({size} > {6 * k}, {state}, {after})"
