@@ -4,6 +4,7 @@ import pytest
 
 from experiment.samples import evidence
 from streamgauge import __version__
+from streamgauge.events import event_streams
 from streamgauge.experiment import doctor
 from streamgauge.experiment.run import Run
 from streamgauge.experiment.summary import summarise
@@ -38,7 +39,7 @@ def test_the_list_is_one_document_with_json(call):
     document = call("list", "--json").document
     assert [w["name"] for w in document["workloads"]] == list(catalogue())
     assert all(w["question"] for w in document["workloads"])
-    assert {s["name"] for s in document["event_streams"]} == {"ysb", "hibench"}
+    assert {s["name"] for s in document["event_streams"]} == set(event_streams())
 
 
 def test_the_list_is_a_table_without(call):

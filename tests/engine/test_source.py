@@ -91,10 +91,10 @@ def test_partitions_hold_every_event_once_at_its_time(reader, control, partition
     Gate(ORIGIN_US).write(control)
     numbers, times_us = [], []
     for partition in source.partitions({"n": 123}, {"n": 9_001, "left": 5}):
-        for first, last, base, events, origin_us, span_us in zip(*partition.columns, strict=True):
+        for first, last, base, events, segment_us, span_us, _ in zip(*partition.columns, strict=True):
             n = np.arange(first, last + 1)
             numbers += n.tolist()
-            times_us += (origin_us + (n - base) * span_us // events).tolist()
+            times_us += (segment_us + (n - base) * span_us // events).tolist()
     assert numbers == list(range(123, 9_001))
     assert times_us == (source.schedule.times_us(np.arange(123, 9_001)) + ORIGIN_US).tolist()
 
@@ -106,7 +106,7 @@ def test_a_partition_sends_its_chunks_as_one_table(reader, control, monkeypatch)
     Gate(ORIGIN_US).write(control)
     first, _ = source.partitions({"n": 0}, {"n": 10_000})
     (table,) = source.read(first)
-    assert table.schema.names == ["first", "last", "base", "events", "origin_us", "span_us"]
+    assert table.schema.names == ["first", "last", "base", "events", "segment_us", "span_us", "load_us"]
     assert sum(row["last"] - row["first"] + 1 for row in table.to_pylist()) == 5_000
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streamgauge.engine.generator import columns_read
+from streamgauge.engine.generator import fields_read
 from streamgauge.engine.session import Session
 from streamgauge.errors import InvalidExperimentError, RunFailedError, StreamgaugeError
 from streamgauge.experiment.run import run
@@ -73,8 +73,8 @@ def test_a_verified_run_says_that_the_answer_is_right_and_what_the_generator_cos
 def test_only_the_columns_that_a_query_reads_are_charged_to_the_generator(session: Session, tmp_path: Path) -> None:
     ysb = find_workload("ysb")
     typed, text = ysb.parameters(), ysb.parameters.model_validate({"parse_json": True})
-    assert columns_read(session, ysb, typed, tmp_path / "a") == ("ad_id", "event_type", "event_time")
-    assert columns_read(session, ysb, text, tmp_path / "b") == ("value",)
+    assert fields_read(session, ysb, typed, tmp_path / "a") == ("ad_id", "event_type", "event_time")
+    assert fields_read(session, ysb, text, tmp_path / "b") == ("value",)
 
 
 def test_overload_is_not_called_a_pass_and_ends_in_time(session: Session, tmp_path: Path) -> None:

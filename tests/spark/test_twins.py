@@ -25,6 +25,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("words", {}),
     ("words", {"law": "zipf"}),
     ("ads", {}),
+    ("points", {}),
     ("keyed", {}),
     ("keyed", {"zipf": 1.0, "turns": 5}),
     ("nexmark", {}),

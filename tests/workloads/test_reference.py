@@ -40,11 +40,12 @@ def hibench_answer(name, table, **values):
     return reference_answer(workload, workload.parameters(**values), table)
 
 
-@pytest.mark.parametrize("name", list(catalogue()))
+@pytest.mark.parametrize("name", [name for name, workload in catalogue().items() if workload.reference])
 def test_the_stored_answer_is_that_of_the_reference(name):
     workload = catalogue()[name]
     result = answer(name, default_stream(workload))
-    assert result.column_names == [f.name for f in workload.output]
+    if workload.invariant is None:
+        assert result.column_names == [f.name for f in workload.output]
     connection = connect()
     connection.register("expected", result)
     stored = expected_answers()[name]

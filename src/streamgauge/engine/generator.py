@@ -27,13 +27,19 @@ def fields_read(session: Session, workload: Workload, parameters: Parameters, fo
     empty = session.spark.readStream.schema(schema).parquet(str(folder))
     analyzed = workload.dataflow(empty, parameters)._jdf.queryExecution().analyzed()
     optimized = session.spark._jsparkSession.sessionState().optimizer().execute(analyzed)
-    read = _references(optimized)
+    used = _ids(optimized.output()) | _references(optimized)
+    leaves = [attribute for leaf in _items(optimized.collectLeaves()) for attribute in _items(leaf.output())]
+    read = {attribute.name() for attribute in leaves if attribute.exprId().id() in used}
     return tuple(f.name for f in workload.events.fields if f.name in read)
 
 
-def _references(plan: Any) -> set[str]:
-    """Return the names of all columns that some part of a plan uses."""
-    used = {attribute.name() for attribute in _items(plan.references().toSeq())} if _items(plan.children()) else set()
+def _ids(attributes: Any) -> set[int]:
+    return {attribute.exprId().id() for attribute in _items(attributes)}
+
+
+def _references(plan: Any) -> set[int]:
+    """Return the identities of all columns that some part of a plan uses."""
+    used = _ids(plan.references().toSeq())
     return used.union(*(_references(child) for child in _items(plan.children())))
 
 

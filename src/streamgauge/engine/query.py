@@ -104,8 +104,12 @@ def start_query(
     checkpoint: Path,
     receive: Callable[[Progress], None],
     where: str,
+    each_batch: "Callable[[DataFrame, int], Any] | None" = None,
 ) -> tuple[Query, str]:
-    """Start `df` into the no-op sink; with no output mode given, the first that Spark accepts is used."""
+    """Start `df` into the no-op sink, or hand each micro-batch to `each_batch`.
+
+    With no output mode given, the first that Spark accepts is used.
+    """
     from pyspark.errors import AnalysisException
 
     refusals = []
@@ -113,9 +117,9 @@ def start_query(
         listener = ProgressListener(receive)
         remove = add_listener(session.spark, listener)
         try:
+            writer = df.writeStream.foreachBatch(each_batch) if each_batch else df.writeStream.format("noop")
             query = (
-                df.writeStream.format("noop")
-                .outputMode(mode)
+                writer.outputMode(mode)
                 .option("checkpointLocation", str(checkpoint))
                 .trigger(processingTime=f"{round(trigger_s * 1000)} milliseconds")
                 .start()

@@ -11,12 +11,10 @@ __all__ = ["EventStream", "Field", "Parameters", "event_stream", "event_streams"
 @cache
 def event_streams() -> dict[str, EventStream]:
     """Return all event streams by name."""
-    from streamgauge.events import ads, hibench, keyed, nexmark, words, ysb
+    from streamgauge.events import ads, hibench, keyed, nexmark, points, words, ysb
 
-    return {
-        stream.name: stream
-        for stream in (ysb.EVENTS, hibench.EVENTS, nexmark.EVENTS, words.EVENTS, ads.EVENTS, keyed.EVENTS)
-    }
+    modules = (ysb, hibench, nexmark, words, ads, points, keyed)
+    return {module.EVENTS.name: module.EVENTS for module in modules}
 
 
 def event_stream(name: str, *, where: str = "--events") -> EventStream:

@@ -41,7 +41,7 @@ def _arrow_type(spark_type: str) -> Any:
     return types[spark_type]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class EventStream:
     """A kind of events.
 

@@ -48,6 +48,7 @@ class Evidence:
     answer: Verification | None = None
     generator: GeneratorCost | None = None
     maximum: Maximum | None = None
+    convergence: list[dict[str, float]] | None = None
     reported_batches: int | None = None
     is_interrupted: bool = False
 

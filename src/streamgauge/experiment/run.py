@@ -26,6 +26,7 @@ from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload, find_workload
 from streamgauge.workloads.parameters import choose_variant
 from streamgauge.workloads.user import is_user_function, user_workload
+from streamgauge.workloads.workload import BatchStep
 
 if TYPE_CHECKING:
     from streamgauge.engine.query import Query
@@ -111,6 +112,7 @@ class Experiment:
     clock: Clock
     session: "Session | None" = None
     batches: list[Batch] = field(default_factory=list)
+    step: BatchStep | None = None
     phase: str = "start"
     maximum: Maximum | None = None
 
@@ -228,6 +230,7 @@ class Experiment:
             answer=answer,
             generator=generator,
             maximum=self.maximum,
+            convergence=self.step.series if self.step else None,
             reported_batches=query.batches_run(),
             is_interrupted=interrupts.count > 0,
         )
@@ -275,6 +278,8 @@ class Experiment:
             if batch is not None:
                 self.batches.append(batch)
 
+        if self.workload.each_batch is not None:
+            self.step = self.workload.each_batch(self.parameters, self.settings.seed)
         with session.with_conf(self.workload.conf):
             query, output_mode = start_query(
                 session,
@@ -284,6 +289,7 @@ class Experiment:
                 checkpoint=writer.work / "checkpoint",
                 receive=receive,
                 where=self.workload.name,
+                each_batch=self.step,
             )
         query.wait(lambda: bool(self.batches), deadline_s=START_DEADLINE_S, what="the first micro-batch")
         return query, output_mode
@@ -332,7 +338,7 @@ class Experiment:
         from streamgauge.experiment.verify import default_stream, verify_workload
 
         answer = None
-        if self.workload.reference is not None:
+        if self.workload.has_reference:
             self._enter("verify")
             stream = default_stream(self.workload)
             answer = verify_workload(

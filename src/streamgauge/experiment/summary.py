@@ -486,6 +486,7 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         if evidence.generator
         else None,
         "answer": _answer(evidence),
+        "convergence": evidence.convergence,
         "cores": evidence.cores,
         "output_mode": evidence.output_mode,
     }

@@ -15,6 +15,7 @@ from streamgauge.events import EventStream, Parameters
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload
 from streamgauge.workloads.reference import connect, reference_answer
+from streamgauge.workloads.workload import BatchStep
 
 if TYPE_CHECKING:
     import duckdb
@@ -85,21 +86,26 @@ def verify_workload(
     save: Path | None = None,
 ) -> Verification:
     """Run the stream in several micro-batches, close all windows, and compare with the reference."""
-    if workload.reference is None:
+    if not workload.has_reference:
         raise InvalidExperimentError(
             f"{workload.name} has no reference to compare with",
             remedy="only workloads of the catalogue can be verified; see `streamgauge list`",
         )
     schedule = stream.schedule(workload.events, parameters)
     shutil.rmtree(folder, ignore_errors=True)
-    output, batches = _run_stream(session, workload, parameters, stream, schedule, folder)
+    step = workload.each_batch(parameters, stream.seed) if workload.each_batch else None
+    output, batches = _run_stream(session, workload, parameters, stream, schedule, folder, step)
     connection = connect()
     connection.register("output", output)
     got = _final_answer(connection, workload, parameters, _closing_us(schedule))
     table = workload.events.table(
         parameters, seed=stream.seed, arrivals=schedule.arrivals(np.arange(schedule.total), load_us=BASE_TIME_US)
     )
-    expected = reference_answer(workload, parameters, table)
+    if workload.reference_function is not None:
+        borders = [int(entry["events"]) for entry in step.series] if step else []
+        expected = workload.reference_function(table, parameters, stream.seed, borders)
+    else:
+        expected = reference_answer(workload, parameters, table)
     connection.register("got", got)
     connection.register("expected", expected)
     if save is not None:
@@ -119,6 +125,7 @@ def _run_stream(
     stream: FiniteStream,
     schedule: Schedule,
     folder: Path,
+    step: BatchStep | None,
 ) -> "tuple[pa.Table, int]":
     """Return all rows that the stream put out, with their batch, and how many batches held events."""
     import pyarrow as pa
@@ -146,7 +153,7 @@ def _run_stream(
     kept: dict[int, pa.Table] = {}
 
     def keep(batch: "DataFrame", batch_id: int) -> None:
-        rows = batch.toArrow()
+        rows = step(batch, batch_id) if step else batch.toArrow()
         kept[batch_id] = rows.append_column("batch", pa.array([batch_id] * rows.num_rows, pa.int64()))
 
     with session.with_conf(workload.conf):

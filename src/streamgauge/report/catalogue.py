@@ -78,7 +78,7 @@ def _describe_variant(semantics: str, variant: Workload, workload: Workload) -> 
         "state": variant.state,
         "output": _fields(variant.output),
         "defaults": _other_defaults(variant, workload),
-        "reference": variant.reference_sql,
+        "reference": variant.reference_text,
     }
 
 
@@ -100,7 +100,7 @@ def describe_workload(workload: Workload) -> dict[str, Any]:
         "output": _fields(workload.output),
         "output_mode": workload.output_mode(defaults),
         "parameters": _parameters(workload.parameters),
-        "reference": workload.reference_sql,
+        "reference": workload.reference_text,
     }
 
 
@@ -158,12 +158,13 @@ def _print_variants(workload: Workload, out: Console) -> None:
 
 def _print_references(workload: Workload, out: Console) -> None:
     """Print the SQL as it is, so that it can be copied."""
-    out.print(Text("reference (DuckDB, over the table of all events)", style="bold"))
-    out.print(Text(workload.reference_sql or "none"), soft_wrap=True)
+    how = "NumPy" if workload.reference_function else "DuckDB"
+    out.print(Text(f"reference ({how}, over the table of all events)", style="bold"))
+    out.print(Text(workload.reference_text or "none"), soft_wrap=True)
     for name, variant in workload.variants.items():
-        if variant.reference_sql != workload.reference_sql:
+        if variant.reference_text != workload.reference_text:
             out.print(Text(f"reference with semantics={name}", style="bold"))
-            out.print(Text(variant.reference_sql or "none"), soft_wrap=True)
+            out.print(Text(variant.reference_text or "none"), soft_wrap=True)
 
 
 def print_workload(workload: Workload, out: Console | None = None) -> None:

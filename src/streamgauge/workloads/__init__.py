@@ -14,7 +14,7 @@ MODULES = (
     "ysb.ysb",
     *(f"hibench.{name}" for name in ("identity", "repartition", "wordcount", "fixwindow")),
     *(f"nexmark.q{number}" for number in range(24)),
-    *(f"streambench.{name}" for name in ("wordcount", "windowed_wordcount", "advclick")),
+    *(f"streambench.{name}" for name in ("wordcount", "windowed_wordcount", "advclick", "kmeans")),
     *(f"operators.{name}" for name in ("map", "filter", "filtermap", "reduce", "rolling_count")),
     *(f"operators.{name}" for name in ("window_tumbling", "window_sliding", "session")),
     *(f"operators.{name}" for name in ("join_window", "join_left", "partition")),

@@ -1,14 +1,16 @@
 """What a workload is: a question, its events, a dataflow, and an independent reference for its answer."""
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from streamgauge.events import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 OutputMode = Literal["append", "update", "complete"]
@@ -23,7 +25,21 @@ class Window:
     column: str
 
 
-@dataclass(frozen=True)
+class BatchStep(Protocol):
+    """What an iterative workload does with each micro-batch of its dataflow; it holds what the next one needs.
+
+    It runs in the driver, once per micro-batch and in their order, starts one Spark job and returns the rows that the
+    micro-batch put out. `series` has one entry for each micro-batch that held events: `events` counts all so far, and
+    `mean_distance` tells how far the state is from its goal.
+    """
+
+    series: list[dict[str, float]]
+
+    def __call__(self, batch: "DataFrame", batch_id: int, /) -> "pa.Table":
+        """Take one micro-batch."""
+
+
+@dataclass(frozen=True, eq=False)
 class Workload:
     """One entry of the catalogue, or a user's own function in the same form.
 
@@ -31,6 +47,9 @@ class Workload:
     It is the specification: with every window closed, the final answer of the stream equals it.
     With `keys`, later rows replace earlier ones and the final answer is the last row of each.
     Where an answer depends on processing time, `invariant` is a query over the final `answer` that does not.
+    `each_batch` makes the step of an iterative workload from parameters and seed, once per query. Where the answer
+    depends on where micro-batches end, `reference_function` takes the place of the reference: it gets events,
+    parameters, seed and the number of events up to each of these ends, and its docstring tells what it computes.
     `variants` are other published definitions of the same query, by the value of the parameter `semantics`.
     """
 
@@ -45,6 +64,8 @@ class Workload:
     operators: str
     state: str
     reference: Path | None = None
+    reference_function: "Callable[[pa.Table, Any, int, Sequence[int]], pa.Table] | None" = None
+    each_batch: Callable[[Any, int], BatchStep] | None = None
     keys: tuple[str, ...] = ()
     window: Callable[[Any], Window] | None = None
     watermark_delay_s: Callable[[Any], float] = lambda _: 0.0
@@ -70,3 +91,13 @@ class Workload:
     def reference_sql(self) -> str | None:
         """The text of the reference."""
         return self.reference.read_text() if self.reference else None
+
+    @property
+    def reference_text(self) -> str | None:
+        """The reference as people read it: its SQL, or what its function says."""
+        return inspect.getdoc(self.reference_function) if self.reference_function else self.reference_sql
+
+    @property
+    def has_reference(self) -> bool:
+        """Whether there is an answer to compare with."""
+        return self.reference is not None or self.reference_function is not None

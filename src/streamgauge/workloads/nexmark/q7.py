@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING
 from pydantic import Field as Parameter
 
 from streamgauge.workloads.nexmark.query import (
-    BID,
+    AUCTION,
+    BID_TIME,
+    BIDDER,
     CLOSING_EVENTS,
+    EXTRA,
+    PRICE,
     WINDOW_START,
     QueryOfBoth,
     bids,
@@ -73,7 +77,7 @@ WORKLOAD = query(
     7,
     "What was the highest bid of every 10 seconds?",
     dataflow,
-    (WINDOW_START, *BID),
+    (WINDOW_START, AUCTION, PRICE, BIDDER, BID_TIME, EXTRA),
     operators="windowed maximum with all bids that reach it",
     state="one row per open window",
     parameters=HighestBid,
