@@ -34,15 +34,8 @@ bench: setup ## print the table of speed ratios, measured side by side
 bench-queries: setup ## print the throughput of every NEXMark query
 	@$(BIN)/python benchmarks/queries.py
 
-FLINK := benchmarks/flink/.venv
-
-$(FLINK)/.ready: benchmarks/flink/requirements.txt
-	@$(PYTHON) -m venv $(FLINK)
-	@$(FLINK)/bin/pip install -q -r benchmarks/flink/requirements.txt
-	@touch $@
-
-bench-flink: setup $(FLINK)/.ready ## compare NEXMark queries with Apache Flink's SQL
-	@$(BIN)/python benchmarks/queries.py --flink $(FLINK)/bin/python
+bench-flink: setup ## compare NEXMark queries with Apache Flink's SQL
+	@$(BIN)/python benchmarks/queries.py --flink
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) $(FLINK) benchmarks/flink/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) benchmarks/flink/.venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

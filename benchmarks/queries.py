@@ -37,12 +37,12 @@ def _ours(query: str, options: argparse.Namespace) -> float:
 
 def _flink(query: str, options: argparse.Namespace) -> dict[str, Any]:
     events = options.batch_events * (options.batches + SKIPPED)
-    settings = ["--queries", query, "--events", events, "--rate", RATE_PER_S, "--cores", options.cores, "--json"]
-    command = [options.flink, HERE / "flink" / "run.py", *settings]
+    settings = ["--queries", query, "--events", events, "--rate", int(RATE_PER_S), "--cores", options.cores, "--json"]
+    command = [sys.executable, HERE / "flink" / "run.py", *settings]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"Flink failed on {query}: {done.stderr[-2000:]}")
-    (result,) = json.loads(done.stdout)["queries"]
+    (result,) = json.loads(done.stdout)["results"]
     return dict(result)
 
 
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--batches", type=int, default=6)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--queries", default="", help="e.g. q0,q5; all by default")
-    parser.add_argument("--flink", type=Path, help="the Python that has apache-flink")
+    parser.add_argument("--flink", action="store_true", help="run Apache Flink beside")
     options = parser.parse_args()
     every = [workload.name.removeprefix("nexmark-") for workload in find_workloads("nexmark")]
     chosen = options.queries.split(",") if options.queries else [q for q in every if not options.flink or q in IN_FLINK]

@@ -43,7 +43,7 @@ def test_a_description_shows_everything_that_defines_a_workload(name):
     for f in (*workload.events.fields, *workload.output):
         assert f.name in text
     document = describe_workload(workload)
-    assert document["reference"] == workload.reference_sql
+    assert document["reference"] == workload.reference_text
     assert {p["name"] for p in document["parameters"]} == set(workload.parameters.model_fields)
     for parameter in document["parameters"]:
         assert parameter["name"] in text
