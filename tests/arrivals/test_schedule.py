@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.arrivals import Schedule
+from streamgauge.arrivals import Arrivals, Schedule
 
 
 @st.composite
@@ -113,3 +113,19 @@ def test_impossible_knots_are_refused(time_us, count):
 def test_event_numbers_outside_the_schedule_are_refused(number):
     with pytest.raises(ValueError, match=r"0\.\.9"):
         Schedule(np.array([0, 100]), np.array([0, 10])).times_us(number)
+
+
+def test_the_line_of_an_event_gives_its_own_time_and_that_of_its_neighbours():
+    schedule = Schedule(np.array([0, 1000, 5000]), np.array([0, 10, 14]))
+    arrivals = schedule.arrivals(np.arange(14), load_us=7)
+    assert arrivals.time_us.tolist() == (schedule.times_us(np.arange(14)) + 7).tolist()
+    assert arrivals.at(arrivals.n).tolist() == arrivals.time_us.tolist()
+    # Beyond the knot the line of the event goes on as it is.
+    assert arrivals.at(np.full(14, 12)).tolist() == [1207] * 10 + [3007] * 4
+    assert arrivals.load_us.tolist() == [7] * 14
+
+
+def test_evenly_spaced_arrivals_lie_on_one_line():
+    arrivals = Arrivals.spaced([5, 6, 9], load_us=100, period_us=3, base=5)
+    assert arrivals.time_us.tolist() == [100, 103, 112]
+    assert arrivals.at(np.array([4, 5, 6])).tolist() == [97, 100, 103]

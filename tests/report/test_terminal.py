@@ -143,3 +143,11 @@ def test_names_and_messages_of_others_are_printed_as_they_are(capsys, text):
     assert capsys.readouterr().out.count(text) == 2
     console().print(text)
     assert capsys.readouterr().out == f"{text}\n"
+
+
+def test_convergence_is_told_by_its_first_and_last_value():
+    series = [{"events": 200, "mean_distance": 1.8213}, {"events": 200_000, "mean_distance": 0.1301}]
+    file = io.StringIO()
+    print_summary(stored(replace(evidence(), convergence=series)), Console(file=file, width=200))
+    expected = "mean distance from true centres 1.82 after 200 points, 0.13 after 200k"
+    assert expected in " ".join(file.getvalue().split())

@@ -1,7 +1,7 @@
 """A streaming query under measurement: start, watch, stop."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,10 +105,12 @@ def start_query(
     receive: Callable[[Progress], None],
     where: str,
     each_batch: "Callable[[DataFrame, int], Any] | None" = None,
+    folders: Sequence[str] = (),
 ) -> tuple[Query, str]:
-    """Start `df` into the no-op sink, or hand each micro-batch to `each_batch`.
+    """Start `df` into the no-op sink, or hand each micro-batch to `each_batch`, or write CSV files into `folders`.
 
-    With no output mode given, the first that Spark accepts is used.
+    The folders are named by these columns and lie beside the checkpoint. With no output mode given, the first that
+    Spark accepts is used.
     """
     from pyspark.errors import AnalysisException
 
@@ -118,6 +120,10 @@ def start_query(
         remove = add_listener(session.spark, listener)
         try:
             writer = df.writeStream.foreachBatch(each_batch) if each_batch else df.writeStream.format("noop")
+            if folders:
+                writer = (
+                    df.writeStream.format("csv").partitionBy(*folders).option("path", str(checkpoint.parent / "log"))
+                )
             query = (
                 writer.outputMode(mode)
                 .option("checkpointLocation", str(checkpoint))

@@ -289,6 +289,7 @@ class Experiment:
                 checkpoint=writer.work / "checkpoint",
                 receive=receive,
                 where=self.workload.name,
+                folders=self.workload.folders,
                 each_batch=self.step,
             )
         query.wait(lambda: bool(self.batches), deadline_s=START_DEADLINE_S, what="the first micro-batch")

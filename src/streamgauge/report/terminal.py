@@ -90,6 +90,14 @@ def _core_use(s: Mapping[str, Any]) -> str:
     return f"{use['used']:.2f} used by Spark, {each} events/s per core, {use['core_seconds']:.3g} core seconds"
 
 
+def _convergence(s: Mapping[str, Any]) -> str:
+    first, last = s["convergence"][0], s["convergence"][-1]
+    return (
+        f"mean distance from true centres {first['mean_distance']:.3g} after {format_count(first['events'])} points, "
+        f"{last['mean_distance']:.3g} after {format_count(last['events'])}"
+    )
+
+
 def _state(s: Mapping[str, Any]) -> str:
     return f"up to {format_count(s['state']['rows_max'])} rows, {format_bytes(s['state']['bytes_max'])}"
 
@@ -170,6 +178,8 @@ def _print_numbers(s: Mapping[str, Any], out: Console) -> None:
         rows.append(("cores", _core_use(s)))
     if s["generator"]:
         rows.append(("generator", _generator(s)))
+    if s.get("convergence"):
+        rows.append(("convergence", _convergence(s)))
     rows.append(("answer", _answer(s)))
     out.print(key_values(rows))
     out.print()

@@ -76,6 +76,8 @@ class Workload:
     # filter of the dataflow lets one through.
     closing_events: int = 0
     invariant: str | None = None
+    # Columns that name the folders into which a run writes the answer as CSV files, instead of dropping it.
+    folders: tuple[str, ...] = ()
     # Spark settings that the dataflow cannot run without.
     conf: Mapping[str, str] = field(default_factory=dict)
     limits: Callable[[Any, float], None] = lambda _p, _rate_per_s: None
