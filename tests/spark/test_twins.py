@@ -44,6 +44,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 @pytest.mark.parametrize(("name", "values"), CASES)
 @pytest.mark.parametrize("first", [0, 10**12])
 def test_spark_and_numpy_make_the_same_events(session: Session, name: str, values: dict[str, Any], first: int) -> None:
+    if name == "nexmark" and values and first:
+        pytest.skip("far out, NEXMark is compared with default parameters only: each case takes long to compile")
     stream = event_stream(name)
     parameters = stream.parameters.model_validate(values)
     numbers = np.arange(first, first + 5000)
