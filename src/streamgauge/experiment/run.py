@@ -114,6 +114,7 @@ class Experiment:
     batches: list[Batch] = field(default_factory=list)
     step: BatchStep | None = None
     phase: str = "start"
+    fields: tuple[str, ...] | None = None
     maximum: Maximum | None = None
 
     def execute(self) -> Run:
@@ -254,7 +255,6 @@ class Experiment:
         writer.update(configuration=self._configuration())
 
     def _start(self, session: "Session", writer: RunWriter, cores: int) -> "tuple[Query, str]":
-        from streamgauge.engine.generator import fields_read
         from streamgauge.engine.query import start_query
         from streamgauge.engine.source import read_events
 
@@ -269,7 +269,7 @@ class Experiment:
             source_partitions=self.settings.source_partitions or cores,
             max_rows_per_batch=self.settings.max_rows_per_batch,
             admission_target_s=self.settings.admission_target_s,
-            fields=fields_read(session, self.workload, self.parameters, writer.work / "empty"),
+            fields=self._fields(session, writer),
         )
 
         def receive(progress: dict[str, Any]) -> None:
@@ -335,7 +335,7 @@ class Experiment:
 
     def _check(self, session: "Session", writer: RunWriter) -> tuple[Any, GeneratorCost | None]:
         """Verify the answer on a short finite stream, and measure what the generator costs by itself."""
-        from streamgauge.engine.generator import core_seconds_per_event, fields_read
+        from streamgauge.engine.generator import core_seconds_per_event
         from streamgauge.experiment.verify import default_stream, verify_workload
 
         answer = None
@@ -346,9 +346,17 @@ class Experiment:
                 session, self.workload, self.parameters, stream, folder=writer.work / "verification"
             )
         self._enter("measuring the generator")
-        fields = fields_read(session, self.workload, self.parameters, writer.work / "empty")
+        fields = self._fields(session, writer)
         cost = core_seconds_per_event(session, self.workload, self.parameters, fields)
         return answer, GeneratorCost(cost, fields)
+
+    def _fields(self, session: "Session", writer: RunWriter) -> tuple[str, ...]:
+        """Return the fields that the dataflow reads, found once: the dataflow is planned for it."""
+        from streamgauge.engine.generator import fields_read
+
+        if self.fields is None:
+            self.fields = fields_read(session, self.workload, self.parameters, writer.work / "empty")
+        return self.fields
 
     def _store(self, writer: RunWriter, evidence: Evidence) -> Run:
         from streamgauge.engine.eventlog import tasks_table

@@ -1,6 +1,7 @@
 """Persons, auctions and bids of an on-line auction, as Apache Beam's NEXMark generator makes them."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.events.nexmark.clock import check, schedule
@@ -28,16 +29,10 @@ def _arrays(p: NexmarkEvents, seed: int, arrivals: "Arrivals") -> Mapping[str, A
     return arrays(p, seed, arrivals)
 
 
-def _canonical(table: "pa.Table") -> bytes:
+def _canonical(table: "pa.Table", *, with_channel: bool = False) -> bytes:
     from streamgauge.events.nexmark.canonical import canonical_lines
 
-    return canonical_lines(table, with_channel=False)
-
-
-def _canonical_with_channel(table: "pa.Table") -> bytes:
-    from streamgauge.events.nexmark.canonical import canonical_lines
-
-    return canonical_lines(table, with_channel=True)
+    return canonical_lines(table, with_channel=with_channel)
 
 
 EVENTS = EventStream(
@@ -73,5 +68,5 @@ EVENTS = EventStream(
     arrays=_arrays,
     schedule=schedule,
     check=check,
-    texts={"canonical": _canonical, "canonical-with-channel": _canonical_with_channel},
+    texts={"canonical": _canonical, "canonical-with-channel": partial(_canonical, with_channel=True)},
 )

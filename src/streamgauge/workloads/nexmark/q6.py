@@ -5,19 +5,17 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
-from streamgauge.events.nexmark import NexmarkEvents
-from streamgauge.workloads.nexmark.query import CLOSING_EVENTS, PYTHON_STATE, query
+from streamgauge.workloads.nexmark.query import CLOSING_EVENTS, PYTHON_STATE, Watermarked, query
 from streamgauge.workloads.nexmark.winners import best, check_open_time, valid_bids
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class SellerAverages(NexmarkEvents):
+class SellerAverages(Watermarked):
     """Parameters of the averages."""
 
     semantics: Literal["beam"] = Parameter("beam", description="whose definition of the query runs")
-    watermark_delay_s: int = Parameter(4, ge=0, le=86_400, description="how late events may come, in seconds")
     last: int = Parameter(10, ge=1, le=1000, description="how many of a seller's last winning bids are averaged")
     open_at_most_s: int = Parameter(
         10, ge=1, le=86_400, description="how long auctions can be open, in seconds; bounds the state"

@@ -23,18 +23,22 @@ PYTHON_STATE = {
 }
 
 
-class Query(NexmarkEvents):
+class Watermarked(NexmarkEvents):
+    """Parameters of every query."""
+
+    watermark_delay_s: int = Parameter(4, ge=0, le=86_400, description="how late events may come, in seconds")
+
+
+class Query(Watermarked):
     """Parameters of a query that only nexmark-flink's suite defines, or all suites alike."""
 
     semantics: Literal["flink"] = Parameter("flink", description="whose definition of the query runs")
-    watermark_delay_s: int = Parameter(4, ge=0, le=86_400, description="how late events may come, in seconds")
 
 
-class QueryOfBoth(NexmarkEvents):
+class QueryOfBoth(Watermarked):
     """Parameters of a query that nexmark-flink and Beam define differently."""
 
     semantics: Literal["flink", "beam"] = Parameter("flink", description="whose definition of the query runs")
-    watermark_delay_s: int = Parameter(4, ge=0, le=86_400, description="how late events may come, in seconds")
 
 
 def persons(df: "DataFrame") -> "DataFrame":
