@@ -85,6 +85,10 @@ def spark_conf(settings: SessionSettings, scratch: Path) -> dict[str, str]:
         "spark.driver.memory": _memory(0.25),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        # Spark's default starts four processes for every file of a checkpoint on a local disk.
+        "spark.sql.streaming.checkpointFileManagerClass": (
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+        ),
     }
     ours = {
         "spark.master": settings.master,
