@@ -4,10 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench bench-queries bench-flink setup clean
+.PHONY: help demo test lint bench bench-queries bench-flink bench-streambench setup clean
 
 help: ## show this help
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 15
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
 
 $(READY): pyproject.toml
 	@scripts/setup $(PYTHON) $(VENV)
@@ -36,6 +36,9 @@ bench-queries: setup ## print the throughput of every NEXMark query
 
 bench-flink: setup ## compare NEXMark queries with Apache Flink's SQL
 	@$(BIN)/python benchmarks/queries.py --flink
+
+bench-streambench: setup ## test the directions that StreamBench's authors published
+	@$(BIN)/python benchmarks/streambench.py
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) benchmarks/flink/.venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -21,6 +21,9 @@ from streamgauge.workloads import find_workload, find_workloads
 
 HERE = Path(__file__).resolve().parent
 RATE_PER_S = 100_000.0
+# The same for both engines: queries without bounds keep up to 20 million bids.
+HEAP = "12g"
+COLLECTOR = "-XX:+UseParallelGC"
 IN_FLINK = ("q0", "q1", "q2", "q3", "q5", "q7", "q8", "q11", "q17", "q18", "q20", "q21", "q22")
 
 
@@ -28,7 +31,8 @@ def _ours(query: str, options: argparse.Namespace) -> float:
     """Run one query in a session of its own, as Flink's runs in a cluster of its own."""
     with tempfile.TemporaryDirectory(prefix="streamgauge-") as scratch:
         folder = Path(scratch)
-        settings = SessionSettings(f"local[{options.cores}]", {})
+        conf = {"spark.driver.memory": HEAP, "spark.driver.defaultJavaOptions": COLLECTOR}
+        settings = SessionSettings(f"local[{options.cores}]", conf)
         with open_session(settings, scratch=folder, log=folder / "spark.log") as session:
             session.spark.conf.set("spark.sql.shuffle.partitions", str(options.cores))
             bench = Bench(session, folder, batch_events=options.batch_events, batches=options.batches)
@@ -37,8 +41,8 @@ def _ours(query: str, options: argparse.Namespace) -> float:
 
 def _flink(query: str, options: argparse.Namespace) -> dict[str, Any]:
     events = options.batch_events * (options.batches + SKIPPED)
-    settings = ["--queries", query, "--events", events, "--rate", int(RATE_PER_S), "--cores", options.cores, "--json"]
-    command = [sys.executable, HERE / "flink" / "run.py", *settings]
+    size = ["--events", events, "--rate", int(RATE_PER_S), "--cores", options.cores, "--heap", HEAP]
+    command = [sys.executable, HERE / "flink" / "run.py", "--queries", query, *size, "--json"]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"Flink failed on {query}: {done.stderr[-2000:]}")
@@ -48,8 +52,8 @@ def _flink(query: str, options: argparse.Namespace) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--batch-events", type=int, default=1_000_000)
-    parser.add_argument("--batches", type=int, default=6)
+    parser.add_argument("--batch-events", type=int, default=4_000_000)
+    parser.add_argument("--batches", type=int, default=3)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--queries", default="", help="e.g. q0,q5; all by default")
     parser.add_argument("--flink", action="store_true", help="run Apache Flink beside")

@@ -45,7 +45,7 @@ NUMBERS = EventStream(
     summary="the event number and its time, nothing else",
     fields=(Field("value", "bigint", "event number"), Field("timestamp", "timestamp", "creation time")),
     parameters=Parameters,
-    frame=lambda rows, _p, _seed: rows.select(
+    frame=lambda rows, _p, _seed, _wanted: rows.select(
         F.col("n").alias("value"), F.timestamp_micros("time_us").alias("timestamp")
     ),
     arrays=lambda _p, _seed, arrivals: {"value": arrivals.n, "timestamp": arrivals.time_us},
@@ -101,9 +101,9 @@ class Bench:
             fields=fields,
         )
 
-    def workload(self, workload: Workload, *, rate_per_s: float = 1e6) -> float:
-        """Return the events per second of a workload with its default parameters."""
-        parameters = workload.parameters()
+    def workload(self, workload: Workload, *, rate_per_s: float = 1e6, **values: Any) -> float:
+        """Return the events per second of a workload; parameters that are not given have their defaults."""
+        parameters = workload.parameters(**values)
         fields = fields_read(self.session, workload, parameters, self._fresh())
         df = self.embedded(workload.events, parameters, rate_per_s=rate_per_s, fields=fields)
         with self.session.with_conf(workload.conf):

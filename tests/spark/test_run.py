@@ -79,7 +79,7 @@ def test_only_the_columns_that_a_query_reads_are_charged_to_the_generator(sessio
 
 def test_overload_is_not_called_a_pass_and_ends_in_time(session: Session, tmp_path: Path) -> None:
     overload = {"rate": "50M", "duration": "3s", "warmup": "1s", "drain": "3s", "verify": False}
-    result = run("hibench-wordcount", runs=tmp_path, session=session, **overload)
+    result = run("streambench-wordcount", runs=tmp_path, session=session, **overload)
     assert result.verdict == "fail"
     assert result.summary["events_unprocessed"] > 0
     assert result.summary["events"] == 200_000_000

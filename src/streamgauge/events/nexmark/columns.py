@@ -9,7 +9,7 @@ Columns are written as SQL, because building each of their thousands of operatio
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 MULTIPLIER, INCREMENT = 0x5DEECE66D, 0xB
 MASK = 2**48 - 1
 TWO_31 = 2**31
+# Marks beside the 48 bits of a state: it made a space, or no character yet.
+SPACE, NOTHING = 2**48, 2**49
 NEVER = 1e-18
+# Ten times what the shorter way to a price can be off.
+PRICE_ERROR = 1e-5
 ANSI = "spark.sql.ansi.enabled"
 
 
@@ -39,15 +43,11 @@ def _pick(index: str, values: Sequence[str] | Sequence[int]) -> str:
 
 @cache
 def _jump(draws: int) -> tuple[int, int]:
-    """Return factor and summand that advance the generator by some draws at once, or go back."""
-    factor, summand = MULTIPLIER, INCREMENT
-    if draws < 0:
-        factor = pow(MULTIPLIER, -1, 2**48)
-        summand = -INCREMENT * factor & MASK
-    total_factor, total_summand = 1, 0
-    for _ in range(abs(draws)):
-        total_factor, total_summand = total_factor * factor & MASK, (total_summand * factor + summand) & MASK
-    return total_factor, total_summand
+    """Return factor and summand that advance the generator by some draws at once."""
+    factor, summand = 1, 0
+    for _ in range(draws):
+        factor, summand = factor * MULTIPLIER & MASK, (summand * MULTIPLIER + INCREMENT) & MASK
+    return factor, summand
 
 
 def _after(state: str, draws: int = 1) -> str:
@@ -96,15 +96,13 @@ class Recipe:
 
     def _level(self, name: str, found: dict[str, int]) -> int:
         """Find how many projections a column needs: one more than the highest of those it uses."""
-        if name not in self.definitions:
-            return 0
         if name not in found:
             found[name] = 1 + max((self._level(used, found) for used in self.definitions[name][1]), default=0)
         return found[name]
 
     def make(self, rows: "DataFrame", wanted: Sequence[str]) -> "DataFrame":
         """Add the wanted columns to rows, and drop what is not wanted."""
-        found: dict[str, int] = {}
+        found = dict.fromkeys(rows.columns, 0)
         top = max(self._level(name, found) for name in wanted)
         present = set(rows.columns)
         for level in range(1, top + 1):
@@ -115,9 +113,32 @@ class Recipe:
             present |= {*made}
         return rows.select(*wanted)
 
+    def depends(self, name: str, on: Callable[[str], bool]) -> bool:
+        """Tell whether a column is, or is made from, one for which `on` holds."""
+        uses = self.definitions[name][1] if name in self.definitions else ()
+        return on(name) or any(self.depends(used, on) for used in uses)
+
+    def inputs(self, names: Iterable[str], is_inside: Callable[[str], bool]) -> set[str]:
+        """Return the columns outside that the columns inside are made from, down from some inside."""
+        inputs = set()
+        for name in names:
+            uses = self.definitions[name][1]
+            inputs |= {used for used in uses if not is_inside(used)}
+            inputs |= self.inputs((used for used in uses if is_inside(used)), is_inside)
+        return inputs
+
 
 class Draws(Recipe):
     """The draws of an event, in their order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folds: set[str] = set()
+
+    def fold(self, name: str, sql: str, *uses: str) -> str:
+        """Define a column that takes long to make."""
+        self.folds.add(name)
+        return self.define(name, sql, *uses)
 
     def draw(self, name: str, before: str, bound: int | str | None = None, most: int = 0) -> str:
         """Define the state after the state `before`; with a bound, the next accepted one."""
@@ -132,8 +153,13 @@ class Draws(Recipe):
         first = self.draw(f"{name}_26", before)
         second = self.draw(f"{name}_27", first)
         bits = f"(shiftleft(shiftright({first}, 22), 27) + shiftright({second}, 21))"
-        uniform = f"cast({bits} AS double) * {2.0**-53!r}D"
-        self.define(name, f"cast(pow(10D, {uniform} * 6D) * 100D + 0.5D AS bigint)", first, second)
+        exponent = self.define(f"{name}_exponent", f"cast({bits} AS double) * {2.0**-53!r}D * 6D", first, second)
+        # Java's pow takes five times as long as its exp, which is good enough unless rounding hangs on the last digits.
+        near = self.define(f"{name}_near", f"exp({exponent} * {math.log(10)!r}D) * 100D + 0.5D", exponent)
+        rounded = self.define(f"{name}_rounded", f"cast({near} AS bigint)", near)
+        exact = f"cast(pow(10D, {exponent}) * 100D + 0.5D AS bigint)"
+        is_safe = f"abs({near} - cast({rounded} AS double) - 0.5D) < {0.5 - PRICE_ERROR!r}D"
+        self.define(name, f"if({is_safe}, {rounded}, {exact})", near, rounded, exponent)
         return second
 
     def draw_text(self, name: str, before: str, max_length: int, kind: int) -> str:
@@ -142,9 +168,9 @@ class Draws(Recipe):
         chosen = self.draw(f"{name}_length", before, bound)
         length = self.define(f"{name}_size", f"{names.MIN_STRING_LENGTH}L + {_below(chosen, bound)}", chosen)
         text = f"if(event_type = {kind}, {_fold_text(chosen, length)}, NULL)"
-        both = self.define(f"{name}_folded", text, chosen, length, "event_type")
-        self.define(name, f"trim({both}.text)", both)
-        return self.define(f"{name}_end", _after(f"{both}.drawn", -1), both)
+        both = self.fold(f"{name}_folded", text, chosen, length, "event_type")
+        self.define(name, f"trim(concat({both}.text, {_drawn_character(f'{both}.drawn')}))", both)
+        return self.define(f"{name}_end", f"{both}.drawn & {MASK}L", both)
 
     def draw_padding(self, name: str, before: str, texts: Sequence[str], fixed: int, average: int, kind: int) -> None:
         """Define the padding that brings an event with these texts near its average size."""
@@ -157,27 +183,34 @@ class Draws(Recipe):
         size = self.define(f"{name}_size", f"greatest({room} - {spread}, 0L) + {drawn}", room, spread, chosen, bound)
         start = self.define(f"{name}_from", f"if({spread} > 0, {chosen}, {before})", spread, chosen, before)
         padding = _fold_padding(start, size)
-        self.define(name, f"if(event_type = {kind}, {padding}, NULL)", start, size, "event_type")
+        self.fold(name, f"if(event_type = {kind}, {padding}, NULL)", start, size, "event_type")
 
 
 def _fold_text(state: str, length: str) -> str:
     """Fold characters: draw below 13, where 0 is a space, otherwise draw a letter below 26.
 
-    Each step looks at one draw; what is carried has been drawn already. There are steps enough for two draws per
-    character and four that are rejected.
+    What is carried is the state that made the last character, marked if that was a space, and the text before it.
     """
-    u = _bits31("c.drawn")
-    is_done = f"length(c.text) = {length}"
-    is_letter = f"c.is_letter AND {u} < {TWO_31 - TWO_31 % 26}L"
-    is_space = f"NOT c.is_letter AND {u} % 13L = 0 AND {u} < {TWO_31 - TWO_31 % 13}L"
-    character = f"CASE WHEN {is_letter} THEN char(97 + {u} % 26L) WHEN {is_space} THEN ' ' ELSE '' END"
-    is_next = f"if(c.is_letter, {u} >= {TWO_31 - TWO_31 % 26}L, {u} % 13L <> 0 AND {u} < {TWO_31 - TWO_31 % 13}L)"
-    merged = (
-        f"if({is_done}, c, named_struct('drawn', {_after('c.drawn')}, 'is_letter', {is_next}, "
-        f"'text', concat(c.text, {character})))"
-    )
-    begin = f"named_struct('drawn', {_after(state)}, 'is_letter', false, 'text', '')"
-    return f"aggregate(sequence(1L, 2L * {length} + 4L), {begin}, (c, k) -> {merged})"
+
+    def letter(draws: int, retries: int = 2) -> str:
+        drawn = _after("c.drawn", draws)
+        again = letter(draws + 1, retries - 1) if retries else drawn
+        return f"if({_bits31(drawn)} >= {TWO_31 - TWO_31 % 26}L, {again}, {drawn})"
+
+    def character(draws: int, retries: int = 2) -> str:
+        drawn = _after("c.drawn", draws)
+        again = character(draws + 1, retries - 1) if retries else drawn
+        accepted = f"if({_bits31(drawn)} % 13L = 0, {drawn} | {SPACE}L, {letter(draws + 1)})"
+        return f"if({_bits31(drawn)} >= {TWO_31 - TWO_31 % 13}L, {again}, {accepted})"
+
+    text = f"concat(c.text, {_drawn_character('c.drawn')})"
+    begin = f"named_struct('drawn', {state} | {NOTHING}L, 'text', '')"
+    merged = f"named_struct('drawn', {character(1)}, 'text', {text})"
+    return f"aggregate(sequence(1L, {length}), {begin}, (c, k) -> {merged})"
+
+
+def _drawn_character(drawn: str) -> str:
+    return f"if({drawn} < {SPACE}L, char(97 + {_bits31(drawn)} % 26L), if({drawn} < {NOTHING}L, ' ', ''))"
 
 
 def _six_characters(state: str) -> str:
@@ -187,9 +220,9 @@ def _six_characters(state: str) -> str:
     return f"hex({0x616161616161}L + {' + '.join(digits)})"
 
 
-def _characters(hexadecimal: str, size: str) -> str:
-    """Return the first `size` characters of a text of hexadecimal digits."""
-    return f"cast(substring(unhex({hexadecimal}), 1, cast({size} AS int)) AS string)"
+def _characters(binary: str, size: str) -> str:
+    """Return the first `size` characters of bytes."""
+    return f"cast(substring({binary}, 1, cast({size} AS int)) AS string)"
 
 
 def _fold_padding(state: str, size: str) -> str:
@@ -198,7 +231,7 @@ def _fold_padding(state: str, size: str) -> str:
     begin = f"named_struct('drawn', {_after(state)}, 'text', '')"
     draws = f"(({size} + 5L) div 6L)"
     numbers = f"slice(sequence(0L, {draws}), 2, cast({draws} AS int))"
-    return _characters(f"aggregate({numbers}, {begin}, (c, k) -> {merged}).text", size)
+    return _characters(f"unhex(aggregate({numbers}, {begin}, (c, k) -> {merged}).text)", size)
 
 
 def _identity(r: Draws, p: NexmarkEvents, seed: int) -> None:
@@ -292,25 +325,37 @@ def _bid(r: Draws, p: NexmarkEvents) -> None:
 
 
 def _define_six_characters(r: Draws, state: str) -> str:
-    """Define what `_six_characters` returns, with divisions by multiplication, which take a tenth of the code."""
-    half = 26**3
-    size = r.define(
-        f"{state}_abs", f"if({state} < {2**47}L, shiftright({state}, 16), {2**32}L - shiftright({state}, 16))", state
-    )
-    upper = r.define(f"{state}_high", f"shiftright({size} * {-(-(2**46) // half)}L, 46)", size)
+    """Define what `_six_characters` returns as one number of six bytes.
+
+    Divisions are multiplications, and the sign, as random as a coin, is no branch.
+    """
+    half, scaled = 26**3, -(-(2**46) // 26**3)
+    value = r.define(f"{state}_value", f"shiftright(shiftleft({state}, 16), 32)", state)
+    sign = f"shiftright({value}, 63)"
+    size = r.define(f"{state}_abs", f"({value} ^ {sign}) - {sign}", value)
+    upper = r.define(f"{state}_high", f"shiftright({size} * {scaled}L, 46)", size)
     # The first three digits, and the next three; what is left over of 31 bits is not used.
     first = r.define(f"{state}_1", f"{size} - {half}L * {upper}", size, upper)
-    second = r.define(f"{state}_2", f"{upper} - {half}L * shiftright({upper} * {-(-(2**46) // half)}L, 46)", upper)
+    second = r.define(f"{state}_2", f"{upper} - {half}L * shiftright({upper} * {scaled}L, 46)", upper)
 
     def bytes_of(digits: str) -> str:
         tens, hundreds = f"shiftright({digits} * 40330L, 20)", f"shiftright({digits} * 24819L, 24)"
         return f"(shiftleft({digits}, 16) - {tens} * {26 * 256**2 - 256}L - {hundreds} * {26 * 256 - 1}L)"
 
     packed = f"(shiftleft({bytes_of(first)}, 24) + {bytes_of(second)})"
-    a = f"{0x616161616161}L"
-    return r.define(
-        f"{state}_hex", f"hex(if({state} < {2**47}L, {a} + {packed}, {a} - {packed}))", state, first, second
-    )
+    return r.define(f"{state}_6", f"{0x616161616161}L + ({packed} ^ {sign}) - {sign}", value, first, second)
+
+
+def _eights(sixes: Sequence[str]) -> list[str]:
+    """Turn numbers of six bytes into numbers of eight, the last one filled up with zeros."""
+    words = []
+    for word in range(math.ceil(len(sixes) * 6 / 8)):
+        index, skipped = divmod(word * 8, 6)
+        parts = [f"shiftleft({sixes[index]}, {16 + 8 * skipped})"]
+        if index + 1 < len(sixes):
+            parts.append(f"shiftright({sixes[index + 1]}, {32 - 8 * skipped})")
+        words.append(" | ".join(parts))
+    return words
 
 
 def _bid_padding(r: Draws, p: NexmarkEvents, before: str) -> str:
@@ -322,7 +367,8 @@ def _bid_padding(r: Draws, p: NexmarkEvents, before: str) -> str:
     size = r.define("b_size", f"{shortest}L + {_below(start, 2 * spread) if spread else '0L'}", start)
     states = [r.define(f"b_pad{k}", _after(start, k + 1), start) for k in range(-(-longest // 6))]
     sixes = [_define_six_characters(r, state) for state in states]
-    r.define("b_extra", _characters(f"concat({', '.join(sixes)})", size) if sixes else "''", size, *sixes)
+    eights = ", ".join(f"cast({word} AS binary)" for word in _eights(sixes))
+    r.define("b_extra", _characters(f"concat({eights})", size) if sixes else "''", size, *sixes)
     after = start
     for k, state in enumerate(states):
         after = state if 6 * k < shortest else f"if({size} > {6 * k}, {state}, {after})"
@@ -459,7 +505,10 @@ def _wrapping_arithmetic(spark: "SparkSession") -> Iterator[None]:
 
 
 def frame(rows: "DataFrame", p: NexmarkEvents, seed: int, fields: Sequence[str]) -> "DataFrame":
-    """Turn arrivals into events with the wanted fields."""
+    """Turn arrivals into events with the wanted fields.
+
+    Fields that need folds are made last, so that filters by the others save the work.
+    """
     r = Draws()
     _identity(r, p, seed)
     _lateness(r, p, seed)
@@ -467,18 +516,26 @@ def frame(rows: "DataFrame", p: NexmarkEvents, seed: int, fields: Sequence[str])
     _auction(r, p)
     _person(r, p)
     _fields(r, p)
+    is_last = cache(lambda name: r.depends(name, lambda other: other in r.folds))
+    last = [name for name in fields if is_last(name)]
+    first = [name for name in fields if not is_last(name)]
     with _wrapping_arithmetic(rows.sparkSession):
-        return _shielded(r.make(rows, fields))
+        if last:
+            inputs = r.inputs(last, is_last)
+            rows = _shielded(r.make(rows, [*first, *sorted(inputs - {*first})]), ["event_type"])
+            return _shielded(r.make(rows, fields), first)
+        return _shielded(r.make(rows, fields), ["event_type"])
 
 
-def _shielded(made: "DataFrame") -> "DataFrame":
+def _shielded(made: "DataFrame", free: Sequence[str]) -> "DataFrame":
     """Keep filters away from values that are drawn one after the other.
 
     Spark moves a filter below the projections that it can see, and writes out in full what it filters by: without end
-    for these values. It moves filters by `event_type` below this, and no others.
+    for these values. It moves filters by the free columns below this, and no others.
     """
-    drawn = [name for name in made.columns if name != "event_type"]
-    if len(drawn) == len(made.columns):
+    drawn = [name for name in made.columns if name not in free]
+    if not drawn or len(drawn) == len(made.columns):
         return made
     pairs = ", ".join(f"'{name}', {name}" for name in drawn)
-    return made.selectExpr("event_type", f"inline(array(named_struct({pairs})))").select(*made.columns)
+    kept = [name for name in made.columns if name in free]
+    return made.selectExpr(*kept, f"inline(array(named_struct({pairs})))").select(*made.columns)

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
-from streamgauge.workloads.nexmark.query import BIDDER, CLOSING_EVENTS, Query, bids, query, watermarked
-from streamgauge.workloads.nexmark.winners import as_event_time
+from streamgauge.workloads.nexmark.query import BIDDER, CLOSING_EVENTS, Query, as_event_time, bids, query, watermarked
 from streamgauge.workloads.workload import Window
 
 if TYPE_CHECKING:

@@ -14,10 +14,9 @@ def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
     """Keep the latest bid per bidder and auction."""
     from pyspark.sql import functions as F
 
-    values = ("price", "channel", "url", "date_time", "extra")
-    order = F.struct("date_time", "price", "channel", "url", "extra")
-    latest = bids(df).groupBy("bidder", "auction").agg(F.max_by(F.struct(*values), order, 1).alias("last"))
-    return latest.select("bidder", "auction", F.expr("inline(last)")).select(*WHOLE_BID)
+    bid = F.struct("date_time", "price", "channel", "url", "extra")
+    latest = bids(df).groupBy("bidder", "auction").agg(F.max(bid).alias("last"))
+    return latest.select("bidder", "auction", "last.*").select(*WHOLE_BID)
 
 
 WORKLOAD = query(

@@ -9,19 +9,24 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 KNOWN = {"apple": "0", "google": "1", "facebook": "2", "baidu": "3"}
+KEY = "&channel_id="
 
 
 def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
-    """Name four channels by a constant, the others by their address; without either, drop the bid."""
+    """Name four channels by a constant, the others by their address; without either, drop the bid.
+
+    Exploding what was found drops bids without it, and computes it once, where a filter would do so again. Cutting the
+    address at the key and at the next `&` takes half the time of the regular expression that defines the query.
+    """
     from pyspark.sql import functions as F
 
-    channel = F.lower("channel")
-    found = F.nullif(F.regexp_extract("url", "(&|^)channel_id=([^&]*)", 2), F.lit(""))
-    channel_id = found
-    for name, number in reversed(KNOWN.items()):
-        channel_id = F.when(channel == name, F.lit(number)).otherwise(channel_id)
-    named = bids(df).select("auction", "bidder", "price", "channel", channel_id.alias("channel_id"))
-    return named.where("channel_id IS NOT NULL")
+    known = F.create_map(*(F.lit(text) for pair in KNOWN.items() for text in pair))
+    # Up to the second key, then from the last one left: an address without one keeps the `&` that it begins with.
+    first = F.substring_index(F.substring_index(F.concat(F.lit("&"), "url"), KEY, 2), KEY, -1)
+    found = F.nullif(F.substring_index(first, "&", 1), F.lit(""))
+    channel_id = F.coalesce(F.try_element_at(known, F.lower("channel")), found)
+    named = F.explode(F.array_compact(F.array(channel_id))).alias("channel_id")
+    return bids(df).select("auction", "bidder", "price", "channel", named)
 
 
 WORKLOAD = query(

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
-from streamgauge.workloads.nexmark.query import CLOSING_EVENTS, PYTHON_STATE, WINDOW_START, QueryOfBoth, query
-from streamgauge.workloads.nexmark.winners import as_event_time, best, check_open_time, valid_bids
+from streamgauge.workloads.nexmark.query import (
+    CLOSING_EVENTS,
+    PYTHON_STATE,
+    WINDOW_START,
+    QueryOfBoth,
+    as_event_time,
+    query,
+)
+from streamgauge.workloads.nexmark.winners import best, check_open_time, valid_bids
 from streamgauge.workloads.workload import Window
 
 if TYPE_CHECKING:

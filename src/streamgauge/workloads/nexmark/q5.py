@@ -14,6 +14,7 @@ from streamgauge.workloads.nexmark.query import (
     CLOSING_EVENTS,
     WINDOW_START,
     QueryOfBoth,
+    as_event_time,
     bids,
     query,
     watermarked,
@@ -44,18 +45,28 @@ class HotItems(QueryOfBoth):
 
 
 def dataflow(df: "DataFrame", p: HotItems) -> "DataFrame":
-    """Count panes of one slide, chain them into windows, and keep the auctions with the highest count of each."""
+    """Count panes of one slide, chain them into windows, and keep the auctions with the highest count of each.
+
+    Panes and windows are named by their last microsecond, a plain timestamp: Spark's own windows are pairs, and pairs
+    are slow keys.
+    """
     from pyspark.sql import functions as F
 
-    length, slide = f"{p.window_s} seconds", f"{p.slide_s} seconds"
+    slide_us, length_us = p.slide_s * 1_000_000, p.window_s * 1_000_000
     made = watermarked(bids(df).select("auction", "date_time"), p)
-    panes = made.groupBy("auction", F.window("date_time", slide).alias("pane")).agg(F.count("*").alias("num"))
-    moved = panes.select("auction", "num", F.window_time("pane").alias("pane_time"))
-    windows = moved.groupBy("auction", F.window("pane_time", length, slide)).agg(F.sum("num").alias("num"))
-    both = F.struct("num", "auction")
-    hottest = windows.groupBy("window").agg(F.max("num").alias("most"), F.collect_list(both).alias("all"))
+    pane = F.expr(f"timestamp_micros((unix_micros(date_time) div {slide_us}L + 1L) * {slide_us}L - 1L)")
+    panes = made.select("auction", as_event_time(pane, "pane", p)).groupBy("auction", "pane").count()
+    ends = F.expr(f"explode(sequence(0L, {length_us - slide_us}L, {slide_us}L))").alias("later_us")
+    copies = panes.select("auction", "count", "pane", ends)
+    moved = F.expr("timestamp_micros(unix_micros(pane) + later_us)")
+    parts = copies.select("auction", "count", as_event_time(moved, "window", p))
+    windows = parts.groupBy("auction", "window").agg(F.sum("count").alias("num"))
+    hottest = windows.groupBy("window").agg(
+        F.max("num").alias("most"), F.collect_list(F.struct("num", "auction")).alias("all")
+    )
     hot = hottest.select("window", F.expr("inline(filter(all, a -> a.num = most))"))
-    return hot.select(F.col("window.start").alias("window_start"), "auction", "num")
+    start = F.expr(f"timestamp_micros(unix_micros(window) - {length_us - 1}L)")
+    return hot.select(start.alias("window_start"), "auction", "num")
 
 
 WORKLOAD = query(

@@ -15,11 +15,11 @@ from streamgauge.workloads.nexmark.query import (
     PRICE,
     WINDOW_START,
     QueryOfBoth,
+    as_event_time,
     bids,
     query,
     watermarked,
 )
-from streamgauge.workloads.nexmark.winners import as_event_time
 from streamgauge.workloads.workload import Window
 
 if TYPE_CHECKING:

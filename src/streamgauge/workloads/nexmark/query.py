@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 # A cycle of the generator has persons, auctions and bids; four of them pass every filter of the queries.
 CLOSING_EVENTS = 200
+# Spark's own mark of a column that is an event time.
+EVENT_TIME_MARK = "spark.watermarkDelayMs"
 # Spark's state of Python processors needs this store.
 PYTHON_STATE = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -59,6 +61,11 @@ def bids(df: "DataFrame") -> "DataFrame":
 def watermarked(df: "DataFrame", p: Any) -> "DataFrame":
     """Let events come as late as the parameters allow."""
     return df.withWatermark("date_time", f"{p.watermark_delay_s} seconds")
+
+
+def as_event_time(column: "Column", name: str, p: Any) -> "Column":
+    """Return a time that Spark takes for an event time, besides the one that has the watermark."""
+    return column.alias(name, metadata={EVENT_TIME_MARK: p.watermark_delay_s * 1000})
 
 
 def dollars_to_euros() -> "Column":

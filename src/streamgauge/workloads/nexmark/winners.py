@@ -9,13 +9,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.errors import InvalidExperimentError
-from streamgauge.workloads.nexmark.query import auctions, bids, watermarked
+from streamgauge.workloads.nexmark.query import as_event_time, auctions, bids, watermarked
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
-# Spark's own mark of a column that is an event time.
-EVENT_TIME_MARK = "spark.watermarkDelayMs"
 FLINK = "opens <= bid_time AND bid_time <= closes"
 BEAM = "bid_time < closes AND opens <= bid_time + INTERVAL {wait_s} SECONDS AND price >= reserve"
 
@@ -29,11 +27,6 @@ def check_open_time(p: Any, rate_per_s: float) -> None:
             where="--set",
             remedy=f"use --set open_at_most_s={math.ceil(longest_s)}, or a higher rate",
         )
-
-
-def as_event_time(column: "Column", name: str, p: Any) -> "Column":
-    """Return a time that Spark takes for an event time, besides the one that has the watermark."""
-    return column.alias(name, metadata={EVENT_TIME_MARK: p.watermark_delay_s * 1000})
 
 
 def valid_bids(df: "DataFrame", p: Any, *auction_columns: str) -> "DataFrame":
