@@ -43,7 +43,7 @@ def test_wrong_usage_ends_with_2_and_says_what_where_and_what_to_do(call, argume
     assert result.err.startswith("error: ")
     first, *rest = result.err.splitlines()
     assert what in first
-    assert remedy in rest[0]
+    assert remedy in "\n".join(rest)
     assert "Traceback" not in result.err
     assert not (tmp_path / "runs").exists(), "a mistake leaves no run behind"
 

@@ -88,7 +88,7 @@ def test_under_overload_a_batch_may_take_three_seconds_or_two_triggers(trigger, 
 def test_the_law_is_the_one_that_was_asked_for():
     law = parse_settings(rate="5k", arrivals="constant").law
     assert law.mean_rate_per_s() == 5000.0
-    assert law.describe() == "constant"
+    assert law.describe() == "constant(rate=5k)"
 
 
 def test_the_stored_document_gives_the_same_settings_again():

@@ -1,36 +1,36 @@
 """Arrival laws: how many events exist at time t, and when event n is created."""
 
-from typing import Protocol
-
+from streamgauge.arrivals.composition import Scaled, Sum, Then
 from streamgauge.arrivals.constant import Constant
+from streamgauge.arrivals.drawing import draw_law
+from streamgauge.arrivals.law import Law
+from streamgauge.arrivals.levels import Burst, Square
+from streamgauge.arrivals.parser import parse_law
+from streamgauge.arrivals.poisson import Poisson
+from streamgauge.arrivals.ramp import Ramp
 from streamgauge.arrivals.schedule import Arrivals, Chunks, Schedule
-from streamgauge.errors import UsageError, closest
+from streamgauge.arrivals.steps import Steps
+from streamgauge.arrivals.trace import Trace
+from streamgauge.arrivals.waves import ReverseSawtooth, Sawtooth, Sine
 
-__all__ = ["Arrivals", "Chunks", "Constant", "Law", "Schedule", "parse_law"]
-
-
-class Law(Protocol):
-    """What every arrival law can do."""
-
-    def describe(self) -> str:
-        """Return the law as a user would write it."""
-        ...
-
-    def mean_rate_per_s(self) -> float:
-        """Return the long-run mean rate."""
-        ...
-
-    def schedule(self, duration_s: float) -> Schedule:
-        """Compile the events of the first `duration_s` seconds."""
-        ...
-
-
-def parse_law(text: str, *, rate_per_s: float) -> Law:
-    """Read an arrival law; `rate_per_s` is the rate of laws that have one.
-
-    >>> parse_law("constant", rate_per_s=5.0)
-    Constant(rate_per_s=5.0)
-    """
-    if text.strip() != "constant":
-        raise UsageError(f'unknown arrival law "{text}"', where="--arrivals", remedy=closest(text, ["constant"]))
-    return Constant(rate_per_s)
+__all__ = [
+    "Arrivals",
+    "Burst",
+    "Chunks",
+    "Constant",
+    "Law",
+    "Poisson",
+    "Ramp",
+    "ReverseSawtooth",
+    "Sawtooth",
+    "Scaled",
+    "Schedule",
+    "Sine",
+    "Square",
+    "Steps",
+    "Sum",
+    "Then",
+    "Trace",
+    "draw_law",
+    "parse_law",
+]

@@ -75,7 +75,7 @@ def prepare(
     """Read what a user asks for, and refuse what cannot run, before anything is started."""
     chosen, checked = choose_variant(resolve_workload(workload, events), parameters or {})
     parsed = parse_settings(**settings)
-    chosen.check(checked, parsed.law.mean_rate_per_s())
+    chosen.check(checked, parsed.law.mean_rate_per_s(parsed.load_s))
     return chosen, checked, parsed
 
 
@@ -251,7 +251,7 @@ class Experiment:
             )
         self.maximum = Maximum(rate_per_s, found.run_id, Verdict(found.verdict), tuple(found.summary["reasons"]))
         self.settings = replace(self.settings, rate_per_s=ONLINE_SHARE * rate_per_s)
-        self.workload.check(self.parameters, self.settings.law.mean_rate_per_s())
+        self.workload.check(self.parameters, self.settings.law.mean_rate_per_s(self.settings.load_s))
         writer.update(configuration=self._configuration())
 
     def _start(self, session: "Session", writer: RunWriter, cores: int) -> "tuple[Query, str]":

@@ -49,7 +49,7 @@ class RunSettings:
     @property
     def law(self) -> Law:
         """The arrival law."""
-        return parse_law(self.arrivals, rate_per_s=self.rate_per_s)
+        return parse_law(self.arrivals, rate_per_s=self.rate_per_s, seed=self.seed)
 
     @property
     def load_s(self) -> float:
@@ -156,8 +156,7 @@ def parse_settings(
         conf=dict(conf or {}),
         load=chosen_load,
     )
-    if settings.rate_per_s * settings.load_s > MAX_TOTAL_EVENTS:
+    if settings.law.mean_rate_per_s(settings.load_s) * settings.load_s > MAX_TOTAL_EVENTS:
         raise UsageError("more than 10^13 events in one run", where="--rate", remedy="lower the rate or the duration")
     refuse_reserved(settings.conf)
-    settings.law  # noqa: B018  (an unknown law is a mistake now, not later)
     return settings

@@ -1,0 +1,232 @@
+"""What arrival laws have in common: the protocol that others rely on, and how a law is compiled.
+
+A composed law is a sum of pieces: simple laws, each with a factor, a start and an end. Where every piece has its knots,
+the schedule has one, with as many events as the integral of the rate has whole ones.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.arrivals.notation import write_parameters
+from streamgauge.arrivals.schedule import MAX_SEGMENT_PRODUCT, Longs, Schedule
+from streamgauge.errors import UsageError
+from streamgauge.units import MAX_RATE_PER_S, format_count, format_duration
+
+Floats = npt.NDArray[np.float64]
+
+# Where a rate varies, the schedule has a knot this often; nothing that repeats may be shorter.
+STEP_US = 10_000
+STEP_S = STEP_US / 1e6
+MAX_KNOTS = 20_000_000
+MAX_TIME_S = 30 * 86400.0
+
+
+class Law(Protocol):
+    """What every arrival law can do."""
+
+    def describe(self) -> str:
+        """Return the law as a user would write it, with every parameter; it parses to an equal law."""
+        ...
+
+    def mean_rate_per_s(self, duration_s: float | None = None) -> float:
+        """Return the mean rate of the first `duration_s` seconds, or that of a load without end."""
+        ...
+
+    def max_rate_per_s(self, duration_s: float) -> float:
+        """Return the highest rate of the first `duration_s` seconds; for infinity, no run's is higher."""
+        ...
+
+    def rate_at(self, t_s: npt.ArrayLike) -> Floats:
+        """Return the rate at times after the start of the load; where it jumps, the rate after the jump."""
+        ...
+
+    def integral(self, t_s: npt.ArrayLike) -> Floats:
+        """Return the expected number of events until times after the start of the load."""
+        ...
+
+    def schedule(self, duration_s: float) -> Schedule:
+        """Compile the events of the first `duration_s` seconds."""
+        ...
+
+
+class BaseLaw(ABC):
+    """What simple and composed laws share."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return the law as a user would write it, with every parameter; it parses to an equal law."""
+
+    @abstractmethod
+    def max_rate_per_s(self, duration_s: float) -> float:
+        """Return the highest rate of the first `duration_s` seconds; for infinity, no run's is higher."""
+
+    @abstractmethod
+    def rate_at(self, t_s: npt.ArrayLike) -> Floats:
+        """Return the rate at times after the start of the load; where it jumps, the rate after the jump."""
+
+    @abstractmethod
+    def integral(self, t_s: npt.ArrayLike) -> Floats:
+        """Return the expected number of events until times after the start of the load."""
+
+    @abstractmethod
+    def lasting_rate_per_s(self) -> float:
+        """Return the mean rate of a load without end."""
+
+    @abstractmethod
+    def pieces(self) -> tuple["Piece", ...]:
+        """Return the simple laws of which this one is the sum."""
+
+    def mean_rate_per_s(self, duration_s: float | None = None) -> float:
+        """Return the mean rate of the first `duration_s` seconds, or that of a load without end."""
+        return self.lasting_rate_per_s() if duration_s is None else float(self.integral(duration_s)) / duration_s
+
+    def schedule(self, duration_s: float) -> Schedule:
+        """Compile the events of the first `duration_s` seconds."""
+        pieces = self.pieces()
+        time_us = knots_us(pieces, max(1, round(duration_s * 1e6)))
+        return Schedule(time_us, counts(pieces, time_us))
+
+    def __add__(self, other: "BaseLaw") -> "BaseLaw":
+        from streamgauge.arrivals.composition import Sum
+
+        return Sum((self, other))
+
+    def __mul__(self, factor: float) -> "BaseLaw":
+        from streamgauge.arrivals.composition import Scaled
+
+        return Scaled(self, float(factor))
+
+    __rmul__ = __mul__
+
+
+class SimpleLaw(BaseLaw):
+    """A law that is not made of others; its fields are its parameters."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def knots_us(self, end_us: int) -> Longs:
+        """Return the times up to `end_us` between which the rate hardly changes, in any order."""
+
+    def certain(self, t_s: Floats) -> Floats:
+        """Return the part of the integral that is not left to chance."""
+        return self.integral(t_s)
+
+    def drawn(self, t_us: Longs, factor: float) -> Longs:  # noqa: ARG002
+        """Return the number of random events until sorted times, when the rate is `factor` times as high."""
+        return np.zeros(len(t_us), dtype=np.int64)
+
+    def describe(self) -> str:
+        """Return the law as a user would write it, with every parameter; it parses to an equal law."""
+        return f"{self.name}({write_parameters(self)})"
+
+    def pieces(self) -> tuple["Piece", ...]:
+        """Return the law itself, from the start without end."""
+        return (Piece(self),)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A simple law, `factor` times as strong, whose own time starts at `start_us` and stops at `end_us`."""
+
+    law: SimpleLaw
+    factor: float = 1.0
+    start_us: int = 0
+    end_us: int | None = None
+
+    def own_time(self, t_us: Longs) -> Longs:
+        """Return the law's own time."""
+        return np.clip(t_us, self.start_us, self.end_us) - self.start_us
+
+    def knots_us(self, end_us: int) -> Longs:
+        """Return the times at which a load until `end_us` needs a knot."""
+        stop_us = end_us if self.end_us is None else min(self.end_us, end_us)
+        if stop_us <= self.start_us:
+            return np.array([], dtype=np.int64)
+        knots = np.append(self.law.knots_us(stop_us - self.start_us), [0, stop_us - self.start_us])
+        inside: Longs = np.clip(knots, 0, stop_us - self.start_us)
+        return inside + self.start_us
+
+
+def knots_us(pieces: Sequence[Piece], end_us: int) -> Longs:
+    """Return the increasing times of all knots of a load."""
+    knots = [np.array([0, end_us], dtype=np.int64), *(piece.knots_us(end_us) for piece in pieces)]
+    # A rate that is constant for long is cut where a segment would be too large for exact arithmetic.
+    peak_per_s = max(1.0, sum(piece.factor * piece.law.max_rate_per_s(math.inf) for piece in pieces))
+    longest_us = math.sqrt(MAX_SEGMENT_PRODUCT / 2 * 1e6 / peak_per_s) // STEP_US * STEP_US
+    knots.append(np.arange(0, end_us, int(longest_us), dtype=np.int64))
+    # Sorting runs that are in order already is many times faster than `unique`.
+    times_us: Longs = np.sort(np.concatenate(knots), kind="stable")
+    is_first: npt.NDArray[np.bool_] = np.append(True, np.diff(times_us) > 0)
+    return times_us[is_first]
+
+
+def counts(pieces: Sequence[Piece], time_us: Longs) -> Longs:
+    """Return how many events exist before each of the increasing times: the whole part of the integral.
+
+    An integral that misses a whole number only by rounding counts as that number.
+    """
+    certain = np.zeros(len(time_us))
+    drawn = np.zeros(len(time_us), dtype=np.int64)
+    for piece in pieces:
+        own_us = piece.own_time(time_us)
+        certain += piece.factor * piece.law.certain(own_us / 1e6)
+        drawn += piece.law.drawn(own_us, piece.factor)
+    whole = np.floor(certain + np.maximum(1e-9, 16 * np.spacing(certain))).astype(np.int64)
+    return np.maximum.accumulate(whole) + drawn
+
+
+def every_us(period_s: float, end_us: int, *, first_s: float = 0.0) -> Longs:
+    """Return the times `first_s`, `first_s` + `period_s`, ... that lie in a load until `end_us`."""
+    turns = max(0, math.floor((end_us / 1e6 - first_s) / period_s) + 1)
+    if turns > MAX_KNOTS:
+        raise UsageError(
+            f"the rate changes {format_count(turns)} times in {format_duration(end_us / 1e6)}",
+            where="--arrivals",
+            remedy=f"use a shorter load or a longer phase: at most {format_count(MAX_KNOTS)} changes",
+        )
+    times_us: Longs = np.rint((first_s + np.arange(turns) * period_s) * 1e6).astype(np.int64)
+    return times_us
+
+
+def turns(t_s: npt.ArrayLike, period_s: float) -> tuple[Floats, Floats]:
+    """Return the number of whole periods before each time, and the time since then.
+
+    A time that misses the start of a period only by rounding counts as the start.
+    """
+    t = np.asarray(t_s, dtype=np.float64)
+    whole = np.floor(t / period_s + 1e-12)
+    return whole, np.clip(t - whole * period_s, 0.0, period_s)
+
+
+def check_rate(parameter: str, rate_per_s: float, *, positive: bool = False) -> None:
+    """Refuse a rate that cannot be offered; the error's `where` is the name of the parameter."""
+    if not 0 <= rate_per_s <= MAX_RATE_PER_S or (positive and rate_per_s == 0):
+        least = "more than 0" if positive else "0"
+        raise UsageError(
+            f"{parameter} is {rate_per_s:g} events per second",
+            where=parameter,
+            remedy=f"use {least} to {format_count(MAX_RATE_PER_S)} events per second",
+        )
+
+
+def check_time(parameter: str, time_s: float, *, minimum_s: float = STEP_S) -> None:
+    """Refuse a time that is too short or too long; the error's `where` is the name of the parameter."""
+    if not minimum_s <= time_s <= MAX_TIME_S:
+        raise UsageError(
+            f"{parameter} is {format_duration(time_s)}",
+            where=parameter,
+            remedy=f"use {format_duration(minimum_s)} to 30 days",
+        )
+
+
+def check_factor(parameter: str, factor: float) -> None:
+    """Refuse a factor that is no positive number; the error's `where` is the name of the parameter."""
+    if not (factor > 0 and math.isfinite(factor)):
+        raise UsageError(f"{parameter} is {factor:g}", where=parameter, remedy="use a number above 0")

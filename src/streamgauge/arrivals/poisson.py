@@ -1,0 +1,63 @@
+"""Arrivals that do not know of each other."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.arrivals.law import STEP_S, STEP_US, Floats, SimpleLaw, check_rate, every_us
+from streamgauge.arrivals.notation import MAX_SEED
+from streamgauge.arrivals.schedule import Longs
+from streamgauge.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Poisson(SimpleLaw):
+    """Whole numbers of events per 10 ms, drawn from a Poisson distribution.
+
+    A longer load begins with the numbers of a shorter one. Inside 10 ms the events are evenly spaced.
+    """
+
+    name: ClassVar[str] = "poisson"
+    rate_per_s: float
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        check_rate("rate", self.rate_per_s, positive=True)
+        if not -MAX_SEED <= self.seed <= MAX_SEED:
+            raise UsageError(f"seed is {self.seed}", where="seed", remedy=f"use {-MAX_SEED} to {MAX_SEED}")
+
+    def rate_at(self, t_s: npt.ArrayLike) -> Floats:
+        """Return the expected rate, which is the same at all times."""
+        return np.full(np.shape(t_s), float(self.rate_per_s))
+
+    def integral(self, t_s: npt.ArrayLike) -> Floats:
+        """Return the expected number of events."""
+        return self.rate_per_s * np.asarray(t_s, dtype=np.float64)
+
+    def certain(self, t_s: Floats) -> Floats:
+        """Return 0: every event is left to chance."""
+        return np.zeros(len(t_s))
+
+    def drawn(self, t_us: Longs, factor: float) -> Longs:
+        """Return the number of events until sorted times, when the rate is `factor` times as high."""
+        segment, inside_us = np.divmod(t_us, STEP_US)
+        # One generator draws in the order of time, so the end of the load does not matter to what comes before.
+        generator = np.random.Generator(np.random.PCG64(self.seed % 2**64))
+        events = generator.poisson(self.rate_per_s * factor * STEP_S, int(segment[-1]) + 1)
+        before = np.concatenate(([0], np.cumsum(events)))
+        # Events of a segment are due at its start, and then evenly: a part of it holds the rounded-up share.
+        return before[segment] - -events[segment] * inside_us // STEP_US
+
+    def max_rate_per_s(self, duration_s: float) -> float:  # noqa: ARG002
+        """Return the expected rate."""
+        return self.rate_per_s
+
+    def lasting_rate_per_s(self) -> float:
+        """Return the expected rate."""
+        return self.rate_per_s
+
+    def knots_us(self, end_us: int) -> Longs:
+        """Return a time every 10 ms."""
+        return every_us(STEP_S, end_us)
