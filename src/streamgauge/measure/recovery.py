@@ -1,0 +1,115 @@
+"""How a query gets over a spike of its load: how high backlog and latency rise, and how long until they are back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.measure.trend import Floats
+
+MIN_POINTS_BEFORE = 5
+MIN_POINTS_BACK = 3
+
+# What lies within twice the reach seen before, or within a tenth of the usual level, is called normal.
+REACH = 2.0
+MARGIN = 0.1
+
+Series = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
+
+
+@dataclass(frozen=True)
+class SeriesRecovery:
+    """One quantity around a spike; None stands for what was not seen.
+
+    `band` is the highest value that counts as normal. `time_to_recover_s` goes from the end of the spike to the first
+    point from which on all others are inside the band. Without such a point it is None; 0 needs one at the very end of
+    the spike, or that no point was ever outside.
+    """
+
+    band: float | None
+    peak: float | None
+    peak_at_s: float | None
+    time_to_recover_s: float | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Backlog and latency around a spike; recovered is what both of them are."""
+
+    backlog: SeriesRecovery
+    latency: SeriesRecovery
+    time_to_recover_s: float | None
+    reason: str
+
+
+def _band(before: Floats) -> float:
+    """Return the highest value that counts as normal, given those before the spike."""
+    level = float(np.median(before))
+    return level + max(REACH * (float(before.max()) - level), MARGIN * level)
+
+
+def _arrays(times_s: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Floats]:
+    t, y = np.asarray(times_s, dtype=float), np.asarray(values, dtype=float)
+    if t.shape != y.shape or t.ndim != 1:
+        raise ValueError("every time needs one value")
+    if not (np.all(np.isfinite(t)) and np.all(np.isfinite(y))):
+        raise ValueError("times and values must be finite")
+    if np.any(np.diff(t) < 0):
+        raise ValueError("times must not decrease")
+    return t, y
+
+
+def _time_to_recover(t: Floats, y: Floats, band: float, spike_end_s: float) -> tuple[float | None, str]:
+    """Judge the points from the start of the spike on."""
+    outside, is_after = np.flatnonzero(y > band), t >= spike_end_s
+    seen_back = int(np.sum(is_after)) if not len(outside) else int(np.sum(is_after[outside[-1] + 1 :]))
+    if not np.any(is_after):
+        return None, "nothing was seen after the spike"
+    if seen_back < MIN_POINTS_BACK:
+        return None, f"not back to normal at {t[-1] - spike_end_s:.4g} s after the spike, when it was last seen"
+    if not len(outside):
+        return 0.0, "never beyond what it was before the spike"
+    back = outside[-1] + 1 + int(np.argmax(is_after[outside[-1] + 1 :]))
+    time_s = float(t[back] - spike_end_s)
+    return time_s, f"back to normal {time_s:.4g} s after the spike"
+
+
+def series_recovery(
+    series: Series, *, spike_start_s: float, spike_end_s: float, settled_from_s: float = -np.inf
+) -> SeriesRecovery:
+    """Judge one series of (times, values), such as the backlog after each emission.
+
+    Points from `settled_from_s` until the spike tell what is normal: up to twice as far above their median as their
+    highest, or a tenth above the median if that is more. Five of them are needed. Three points in a row, up to the last
+    one, must be back inside. A point beyond the band after that means that the recovery was none.
+    """
+    if not spike_start_s < spike_end_s:
+        raise ValueError(f"a spike cannot last from {spike_start_s} s to {spike_end_s} s")
+    t, y = _arrays(*series)
+    before, since = y[(t >= settled_from_s) & (t < spike_start_s)], t >= spike_start_s
+    peak = int(np.argmax(y[since])) if np.any(since) else None
+    highest, at_s = (None, None) if peak is None else (float(y[since][peak]), float(t[since][peak]))
+    if len(before) < MIN_POINTS_BEFORE:
+        reason = f"seen {len(before)} times before the spike, and what is normal needs {MIN_POINTS_BEFORE}"
+        return SeriesRecovery(None, highest, at_s, None, reason)
+    band = _band(before)
+    time_s, reason = _time_to_recover(t[since], y[since], band, spike_end_s)
+    return SeriesRecovery(band, highest, at_s, time_s, reason)
+
+
+def find_recovery(
+    backlog: Series, latency_s: Series, *, spike_start_s: float, spike_end_s: float, settled_from_s: float = -np.inf
+) -> Recovery:
+    """Tell when backlog and latency are both back in the band that they kept before the spike, and stay there.
+
+    None when either of them was not, or was not seen to be: a run that ends too early has not recovered.
+    """
+    spike = {"spike_start_s": spike_start_s, "spike_end_s": spike_end_s, "settled_from_s": settled_from_s}
+    queue, wait = series_recovery(backlog, **spike), series_recovery(latency_s, **spike)
+    for name, part in (("backlog", queue), ("latency", wait)):
+        if part.time_to_recover_s is None:
+            return Recovery(queue, wait, None, f"{name}: {part.reason}")
+    slower, part = max((("backlog", queue), ("latency", wait)), key=lambda pair: pair[1].time_to_recover_s or 0.0)
+    return Recovery(queue, wait, part.time_to_recover_s, f"{slower}: {part.reason}")
