@@ -27,6 +27,7 @@ FLOORS = {
     "measure": 2,
     "model": 2,
     "store": 2,
+    "suite": 2,
     "experiment": 3,
     "report": 4,
     "web": 4,

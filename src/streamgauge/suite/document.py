@@ -1,0 +1,128 @@
+"""Suite files: one YAML file that says what to run and what must hold."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamgauge.errors import InvalidExperimentError, UsageError
+from streamgauge.suite.located import MAX_BYTES, Mistakes, Node, Place, Scalar, compose
+from streamgauge.suite.matrix import CONFIRM_ABOVE, Configuration, PlannedRun, interleave
+from streamgauge.suite.reading import FILE_KEYS, SETTING_KEYS, Keys, Reader
+from streamgauge.suite.unfolding import Check, Unfolding
+
+FORMAT_VERSION = 1
+REQUIRED_KEYS = ("streamgauge", "name", "runs")
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite file that was read and found right."""
+
+    name: str
+    configurations: tuple[Configuration, ...]
+    description: str = ""
+    baseline: str | None = None
+
+    def runs(self) -> list[PlannedRun]:
+        """Return all single runs in their order, repetitions interleaved."""
+        return list(interleave(self.configurations))
+
+    @property
+    def size(self) -> int:
+        """How many runs these are."""
+        return sum(configuration.repetitions for configuration in self.configurations)
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether there are so many runs that a user should be asked."""
+        return self.size > CONFIRM_ABOVE
+
+    @property
+    def expected_s(self) -> float:
+        """How long all runs take, about."""
+        return sum(configuration.expected_s * configuration.repetitions for configuration in self.configurations)
+
+
+def _check_version(node: Node, mistakes: Mistakes) -> None:
+    is_known = isinstance(node, Scalar) and type(node.value) is int and node.value == FORMAT_VERSION
+    if not is_known:
+        written = f' "{node.text}"' if isinstance(node, Scalar) else ""
+        remedy = f"this streamgauge reads version {FORMAT_VERSION}"
+        mistakes.add(node.place, f"the format version{written} is not known", remedy)
+
+
+def _read_name(keys: Keys, reader: Reader) -> str:
+    name = reader.text(keys, "name") or ""
+    if name and not re.fullmatch(NAME, name):
+        remedy = "use letters, digits, dots, dashes and underscores, at most 100"
+        reader.mistakes.add(keys["name"][1].place, f'name "{name}" cannot be used', remedy)
+    return name
+
+
+def _read_baseline(keys: Keys, reader: Reader) -> str | None:
+    path = reader.text(keys, "baseline")
+    if path is not None and not reader.exists(path):
+        remedy = "write the path of a run or of a set of runs, as seen from the working directory"
+        reader.mistakes.add(keys["baseline"][1].place, f'there is no baseline "{path}"', remedy)
+    return path
+
+
+def _read(reader: Reader, check: Check | None) -> Suite | None:
+    """Read what can be read; None when it is not even a mapping."""
+    mistakes = reader.mistakes
+    node = compose(mistakes)
+    if node is None and mistakes.found:
+        return None
+    if node is None or (isinstance(node, Scalar) and node.value is None):
+        mistakes.add(Place(1, 1), "the file is empty", "begin with `streamgauge: 1`, `name:` and `runs:`")
+        return None
+    keys = reader.keys(node, FILE_KEYS, "a suite file")
+    if keys is None:
+        return None
+    for name in [name for name in REQUIRED_KEYS if name not in keys]:
+        mistakes.add(node.place, f'the key "{name}" is missing', f"add `{name}:` ({FILE_KEYS[name]})")
+    if "streamgauge" in keys:
+        _check_version(keys["streamgauge"][1], mistakes)
+    name, description = _read_name(keys, reader), reader.text(keys, "description") or ""
+    baseline = _read_baseline(keys, reader)
+    inside = reader.keys(keys["defaults"][1], SETTING_KEYS, "defaults") if "defaults" in keys else None
+    defaults = reader.settings(inside or {})
+    thresholds = reader.thresholds(keys)
+    entries = list(reader.entries(keys))
+    unfolding = Unfolding(mistakes, reader.root, defaults, thresholds, check)
+    return Suite(name, tuple(unfolding.configurations(entries)), description, baseline)
+
+
+def read_suite(text: str, *, name: str, root: Path | None = None, check: Check | None = None) -> Suite:
+    """Read the text of a suite file; all mistakes are raised at once, as one `InvalidExperimentError`.
+
+    `name` is how messages call the file, and `root` where relative paths in it begin, by default the working directory.
+    `check` may refuse a configuration for reasons of its own, by a `StreamgaugeError`.
+    """
+    mistakes = Mistakes(name, text)
+    suite = _read(Reader(mistakes, root if root is not None else Path()), check)
+    if mistakes.found or suite is None:
+        raise mistakes.error()
+    return suite
+
+
+def load_suite(path: Path, *, root: Path | None = None, check: Check | None = None) -> Suite:
+    """Read a suite file as `read_suite` does."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", remedy="write the path of a suite file") from None
+    if len(content) > MAX_BYTES:
+        remedy = "cut it into smaller suites, or check that it is one"
+        raise InvalidExperimentError(f"more than {MAX_BYTES:,} bytes", where=f"{path}:1:1", remedy=remedy)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8-sig")
+        mistakes = Mistakes(str(path), before)
+        what = f"the byte 0x{content[error.start]:02X} is not UTF-8"
+        mistakes.add(mistakes.place_at(len(before)), what, "save the file as UTF-8")
+        raise mistakes.error() from None
+    return read_suite(text, name=str(path), root=root, check=check)

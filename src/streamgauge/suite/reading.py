@@ -1,0 +1,264 @@
+"""From the values of a suite file to checked settings, thresholds and workloads, one by one.
+
+Everything here notes what it cannot use and goes on without it, so that all mistakes are found.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from streamgauge.errors import StreamgaugeError, closest
+from streamgauge.suite.located import Mapping, Mistakes, Node, Place, Scalar, Sequence
+from streamgauge.suite.settings import GROUPS, SETTINGS, in_words_of_the_file
+from streamgauge.suite.thresholds import Misreading, Threshold, read_threshold
+from streamgauge.workloads import catalogue
+from streamgauge.workloads.user import is_user_function
+
+MAX_REPETITIONS = 1000
+
+FILE_KEYS = {
+    "streamgauge": "version of the format: 1",
+    "name": "name of the suite: letters, digits, dots, dashes and underscores",
+    "description": "what the suite is for",
+    "defaults": "settings of all runs",
+    "runs": "what to run",
+    "thresholds": "what must hold for every run",
+    "baseline": "a run or a file with a set of runs to compare with",
+}
+RUN_KEYS = {
+    "workload": "a name of the catalogue, or file.py:function, or a list of them",
+    "matrix": "settings with lists of values; every combination is run",
+    "repetitions": "how often every combination is run; 1",
+    "thresholds": "what must hold for these runs",
+}
+SETTING_KEYS = (*SETTINGS, *GROUPS)
+
+# A key and its value, by the name of the key.
+Keys = dict[str, tuple[Scalar, Node]]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A value that the file chooses for a setting; `key` is where the name of the setting stands."""
+
+    key: Scalar
+    scalar: Scalar
+    value: Any
+
+
+# By setting, set.NAME or conf.KEY.
+Choices = dict[str, Choice]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of `runs`, read but not unfolded."""
+
+    workloads: tuple[Scalar, ...]
+    fixed: Choices
+    matrix: dict[str, list[Choice]]
+    repetitions: int
+    thresholds: tuple[Threshold, ...]
+    place: Place
+
+
+def _is_empty(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value is None
+
+
+@dataclass
+class Reader:
+    """Reads the parts of one file; relative paths begin at `root`."""
+
+    mistakes: Mistakes
+    root: Path
+
+    def keys(self, node: Node, known: Iterable[str], owner: str) -> Keys | None:
+        """Return the keys of a mapping by name; unknown ones are noted. None when it is no mapping."""
+        if not isinstance(node, Mapping):
+            self.mistakes.add(node.place, f"{owner} needs keys with values", "write NAME: VALUE, one per line")
+            return None
+        names = list(known)
+        for key, _ in node.entries:
+            if key.text not in names:
+                self.mistakes.add(key.place, f'{owner} has no key "{key.text}"', closest(key.text, names))
+        return {key.text: (key, value) for key, value in node.entries if key.text in names}
+
+    def text(self, keys: Keys, name: str) -> str | None:
+        """Return a text; None when it is not given."""
+        if name not in keys:
+            return None
+        key, node = keys[name]
+        if isinstance(node, Scalar) and node.value is not None and node.text.strip():
+            return node.text.strip()
+        place = key.place if _is_empty(node) else node.place
+        self.mistakes.add(place, f"{name} needs a text", f"write the {FILE_KEYS[name]}")
+        return None
+
+    def items(self, key: Scalar, node: Node, name: str, remedy: str) -> list[Scalar]:
+        """Return the values of a list that may not be empty and holds only single values."""
+        if not isinstance(node, Sequence) or not node.items:
+            place = key.place if _is_empty(node) else node.place
+            self.mistakes.add(place, f"{name} needs a list of values", remedy)
+            return []
+        for item in node.items:
+            if not isinstance(item, Scalar) or _is_empty(item):
+                self.mistakes.add(item.place, f"{name} needs a list of single values", remedy)
+        return [item for item in node.items if isinstance(item, Scalar) and not _is_empty(item)]
+
+    def thresholds(self, keys: Keys) -> tuple[Threshold, ...]:
+        """Read the thresholds of the file or of one entry."""
+        if "thresholds" not in keys:
+            return ()
+        scalars = self.items(*keys["thresholds"], "thresholds", 'e.g. ["end_to_end_latency_s.p95 < 2 s"]')
+        read = [self._threshold(scalar) for scalar in scalars]
+        return tuple(threshold for threshold in read if threshold is not None)
+
+    def _threshold(self, scalar: Scalar) -> Threshold | None:
+        try:
+            return read_threshold(scalar.text)
+        except Misreading as misreading:
+            place = self.mistakes.inside(scalar, misreading.start, misreading.end)
+            self.mistakes.add(place, misreading.what, misreading.remedy)
+            return None
+
+    def settings(self, keys: Keys) -> Choices:
+        """Read all settings among the keys."""
+        choices: Choices = {}
+        for name, (key, node) in keys.items():
+            if name in GROUPS:
+                choices |= self._group(name, key, node)
+            elif name in SETTINGS:
+                choices |= self._choice(name, key, node)
+        return choices
+
+    def _group(self, name: str, key: Scalar, node: Node) -> Choices:
+        """Read the names and values of `set` or `conf`."""
+        if not isinstance(node, Mapping):
+            place = key.place if _is_empty(node) else node.place
+            self.mistakes.add(place, f"{name} needs names with values", f"write {name}: {{NAME: VALUE}}")
+            return {}
+        choices: Choices = {}
+        for inner, value in node.entries:
+            choices |= self._choice(f"{name}.{inner.text}", inner, value)
+        return choices
+
+    def _choice(self, name: str, key: Scalar, node: Node) -> Choices:
+        """Read one value of a setting; nothing when it cannot be used."""
+        if not isinstance(node, Scalar):
+            self.mistakes.add(node.place, f"{name} takes one value", f"several belong in matrix: {{{name}: [ … ]}}")
+            return {}
+        if _is_empty(node):
+            self.mistakes.add(key.place, f"{name} has no value", "give it one, or leave it out")
+            return {}
+        if name not in SETTINGS:
+            return {name: Choice(key, node, node.text)}
+        try:
+            return {name: Choice(key, node, SETTINGS[name].read(node))}
+        except StreamgaugeError as error:
+            what = f"{name} {error.what}" if error.what.startswith('"') else error.what
+            self.mistakes.add(node.place, what, in_words_of_the_file(error.remedy or ""))
+            return {}
+
+    def entries(self, keys: Keys) -> Iterator[Entry]:
+        """Read the entries of `runs`."""
+        if "runs" not in keys:
+            return
+        key, node = keys["runs"]
+        if not isinstance(node, Sequence) or not node.items:
+            place = key.place if _is_empty(node) else node.place
+            self.mistakes.add(place, "runs needs a list", "write `- workload: NAME` below it")
+            return
+        for item in node.items:
+            inside = self.keys(item, (*RUN_KEYS, *SETTING_KEYS), "a run")
+            if inside is not None:
+                yield self._entry(item, inside)
+
+    def _entry(self, node: Node, keys: Keys) -> Entry:
+        fixed = self.settings(keys)
+        matrix = self._matrix(*keys["matrix"]) if "matrix" in keys else {}
+        for name in [name for name in matrix if name in fixed]:
+            line = fixed[name].key.place.line
+            what = f"{name} has one value for all of these runs already, in line {line}"
+            self.mistakes.add(matrix[name][0].key.place, what, "keep one of them")
+        return Entry(
+            workloads=tuple(self._workloads(node, keys)),
+            fixed=fixed,
+            matrix=matrix,
+            repetitions=self._repetitions(keys),
+            thresholds=self.thresholds(keys),
+            place=node.place,
+        )
+
+    def _repetitions(self, keys: Keys) -> int:
+        if "repetitions" not in keys:
+            return 1
+        key, node = keys["repetitions"]
+        value = node.value if isinstance(node, Scalar) else None
+        if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_REPETITIONS:
+            return value
+        written = f' "{node.text}"' if isinstance(node, Scalar) else ""
+        place = key.place if _is_empty(node) else node.place
+        remedy = f"use a whole number from 1 to {MAX_REPETITIONS}"
+        self.mistakes.add(place, f"repetitions{written} cannot be used", remedy)
+        return 1
+
+    def _matrix(self, key: Scalar, node: Node) -> dict[str, list[Choice]]:
+        """Read the lists of a matrix; its keys are settings, set.NAME or conf.KEY."""
+        if not isinstance(node, Mapping) or not node.entries:
+            place = key.place if _is_empty(node) else node.place
+            self.mistakes.add(place, "matrix needs settings with lists", "e.g. {rate: [10k, 50k]}")
+            return {}
+        lists: dict[str, list[Choice]] = {}
+        for inner, values in node.entries:
+            name = inner.text
+            group, _, rest = name.partition(".")
+            if name not in SETTINGS and not (group in GROUPS and rest):
+                remedy = closest(name, [*SETTINGS, "set.NAME", "conf.KEY"])
+                self.mistakes.add(inner.place, f'a matrix has no key "{name}"', remedy)
+                continue
+            scalars = self.items(inner, values, name, f"write {name}: [ … ] with one value or more")
+            chosen = [self._choice(name, inner, scalar) for scalar in scalars]
+            usable = [choice for found in chosen for choice in found.values()]
+            lists |= {name: usable} if usable else {}
+        return lists
+
+    def _workloads(self, node: Node, keys: Keys) -> Iterator[Scalar]:
+        """Yield the workloads of an entry that exist."""
+        if "workload" not in keys:
+            self.mistakes.add(node.place, "this run has no workload", "add `workload: NAME`")
+            return
+        key, value = keys["workload"]
+        if isinstance(value, Scalar) and not _is_empty(value):
+            scalars = [value]
+        else:
+            scalars = self.items(key, value, "workload", "write a name, file.py:function, or a list of them")
+        for scalar in scalars:
+            if is_user_function(scalar.text):
+                if self._is_function(scalar):
+                    yield scalar
+            elif scalar.text in catalogue():
+                yield scalar
+            else:
+                what = f'unknown workload "{scalar.text}"'
+                self.mistakes.add(scalar.place, what, closest(scalar.text, catalogue()))
+
+    def _is_function(self, scalar: Scalar) -> bool:
+        """Tell whether a function of the user's own is named as it must be; its file is not run."""
+        file, _, function = scalar.text.rpartition(":")
+        if not file or not function.isidentifier():
+            self.mistakes.add(scalar.place, f'"{scalar.text}" names no function', "write file.py:FUNCTION")
+            return False
+        if not self.exists(file):
+            remedy = "write its path as seen from the working directory"
+            self.mistakes.add(scalar.place, f'there is no file "{file}"', remedy)
+            return False
+        return True
+
+    def exists(self, path: str) -> bool:
+        """Tell whether a path leads somewhere; what cannot be a path does not."""
+        try:
+            return (self.root / path).exists()
+        except (OSError, ValueError):
+            return False

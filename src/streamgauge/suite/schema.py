@@ -1,0 +1,115 @@
+"""A JSON Schema of suite files, for editors that complete and check while one writes."""
+
+import re
+from typing import Any
+
+from streamgauge.suite.document import FORMAT_VERSION, NAME, REQUIRED_KEYS
+from streamgauge.suite.metrics import METRICS
+from streamgauge.suite.reading import FILE_KEYS, MAX_REPETITIONS, RUN_KEYS
+from streamgauge.suite.settings import GROUPS, SETTINGS, Setting
+from streamgauge.suite.thresholds import COMPARISONS
+from streamgauge.workloads import catalogue
+
+_NUMBER = r"[+]?(\d+(_\d{3})*(\.\d*)?|\.\d+)([eE][+-]?\d+)?"
+_QUANTITIES: dict[str, dict[str, Any]] = {
+    "rate": {
+        "anyOf": [
+            {"type": "number", "exclusiveMinimum": 0},
+            {"type": "string", "pattern": rf"^\s*{_NUMBER}\s*[kKMG]?(/s)?\s*$"},
+        ]
+    },
+    "duration": {
+        "anyOf": [{"const": 0}, {"type": "string", "pattern": rf"^\s*({_NUMBER}\s*(us|µs|ms|s|min|h)|0)\s*$"}]
+    },
+    "count": {
+        "anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": rf"^\s*{_NUMBER}\s*[kKMG]?\s*$"}]
+    },
+    "value": {"type": ["string", "number", "boolean"]},
+}
+
+
+def _value_schema(setting: Setting) -> dict[str, Any]:
+    """Return the schema of one value of a setting."""
+    if setting.kind in _QUANTITIES:
+        return {"$ref": f"#/$defs/{setting.kind}"}
+    if setting.kind == "whole":
+        return {"type": "integer", "minimum": setting.low, "maximum": setting.high}
+    if setting.kind == "choice":
+        return {"enum": list(setting.choices)}
+    return {"type": "boolean"} if setting.kind == "flag" else {"type": "string", "minLength": 1}
+
+
+def _described(setting: Setting) -> dict[str, Any]:
+    default = {} if setting.default is None else {"default": setting.default}
+    return _value_schema(setting) | {"description": setting.meaning} | default
+
+
+def _settings() -> dict[str, Any]:
+    groups = {
+        name: {"type": "object", "additionalProperties": {"$ref": "#/$defs/value"}, "description": meaning}
+        for name, meaning in GROUPS.items()
+    }
+    return {name: _described(setting) for name, setting in SETTINGS.items()} | groups
+
+
+def _list_of(item: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "minItems": 1, "items": item}
+
+
+def _matrix() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": False,
+        "properties": {name: _list_of(_value_schema(setting)) for name, setting in SETTINGS.items()},
+        "patternProperties": {rf"^{name}\..+$": _list_of({"$ref": "#/$defs/value"}) for name in GROUPS},
+    }
+
+
+def _run() -> dict[str, Any]:
+    workload = {"$ref": "#/$defs/workload"}
+    properties: dict[str, dict[str, Any]] = {
+        "workload": {"anyOf": [workload, _list_of(workload)]},
+        "matrix": {"$ref": "#/$defs/matrix"},
+        "repetitions": {"type": "integer", "minimum": 1, "maximum": MAX_REPETITIONS, "default": 1},
+        "thresholds": {"$ref": "#/$defs/thresholds"},
+    }
+    described = {name: schema | {"description": RUN_KEYS[name]} for name, schema in properties.items()}
+    return {
+        "type": "object",
+        "required": ["workload"],
+        "additionalProperties": False,
+        "properties": described | _settings(),
+    }
+
+
+def _threshold() -> dict[str, Any]:
+    metrics = "|".join(re.escape(path) for path in METRICS)
+    return {"type": "string", "pattern": rf"^\s*({metrics})\s*({'|'.join(COMPARISONS)})\s*[^\s<>=]"}
+
+
+def suite_schema() -> dict[str, Any]:
+    """Return the schema (draft 2020-12); what it accepts may still be refused, e.g. an unknown parameter."""
+    properties: dict[str, dict[str, Any]] = {
+        "streamgauge": {"const": FORMAT_VERSION},
+        "name": {"type": "string", "pattern": f"^{NAME}$"},
+        "description": {"type": "string"},
+        "defaults": {"type": "object", "additionalProperties": False, "properties": _settings()},
+        "runs": _list_of(_run()),
+        "thresholds": {"$ref": "#/$defs/thresholds"},
+        "baseline": {"type": "string", "minLength": 1},
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "streamgauge suite",
+        "type": "object",
+        "required": list(REQUIRED_KEYS),
+        "additionalProperties": False,
+        "properties": {name: schema | {"description": FILE_KEYS[name]} for name, schema in properties.items()},
+        "$defs": {
+            **_QUANTITIES,
+            "workload": {"anyOf": [{"enum": list(catalogue())}, {"type": "string", "pattern": r"\.py:\w+$"}]},
+            "matrix": _matrix(),
+            "thresholds": _list_of(_threshold()),
+        },
+    }

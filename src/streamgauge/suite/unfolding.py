@@ -1,0 +1,227 @@
+"""From the entries of a suite file to configurations, each checked as a whole."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from streamgauge.arrivals import parse_law
+from streamgauge.errors import StreamgaugeError, closest
+from streamgauge.events import Parameters, event_stream
+from streamgauge.suite.located import Mistakes, Scalar
+from streamgauge.suite.matrix import (
+    Configuration,
+    PlannedRun,
+    combinations,
+    combinations_count,
+    configuration_name,
+    load_duration_s,
+)
+from streamgauge.suite.reading import Choice, Choices, Entry
+from streamgauge.suite.settings import DEFAULT_RATES, SETTINGS, in_words_of_the_file
+from streamgauge.suite.thresholds import Threshold
+from streamgauge.units import format_duration, parse_rate
+from streamgauge.workloads import catalogue
+from streamgauge.workloads.parameters import describe_parameters
+from streamgauge.workloads.user import is_user_function
+
+MAX_RUNS = 10_000
+
+# The line of marks below the text of a law; both are indented by two.
+_MARK = re.compile(r"\n  ( *)(\^+)$")
+
+# May refuse a configuration, by a `StreamgaugeError`.
+Check = Callable[[Configuration], object]
+
+
+@dataclass
+class Unfolding:
+    """Makes the configurations of one file."""
+
+    mistakes: Mistakes
+    root: Path
+    defaults: Choices
+    thresholds: tuple[Threshold, ...]
+    check: Check | None
+    names: dict[str, str] = field(default_factory=dict)
+    rates_per_s: dict[tuple[Scalar | None, float, float], float | None] = field(default_factory=dict)
+
+    def configurations(self, entries: list[Entry]) -> list[Configuration]:
+        """Return every configuration of every entry."""
+        counts = [len(e.workloads) * combinations_count(e.matrix) * e.repetitions for e in entries]
+        if sum(counts) > MAX_RUNS:
+            largest = entries[counts.index(max(counts))]
+            what = f"the suite has more than {MAX_RUNS:,} runs, most of them here"
+            self.mistakes.add(largest.place, what, "use fewer values in the matrix, or fewer repetitions")
+            return []
+        # A value that could not be read is left out, and without it two configurations may look the same.
+        is_complete = not self.mistakes.found
+        found = []
+        for entry in entries:
+            for workload, own in _unfold(entry):
+                made = self._configuration(entry, workload, own)
+                if made is not None:
+                    found.append(made)
+                    if is_complete:
+                        self._refuse_twin(made, own, workload)
+        return found
+
+    def _refuse_twin(self, made: Configuration, own: Choices, workload: Scalar) -> None:
+        """Refuse a configuration that is there already: who looks for its result would find two."""
+        key = PlannedRun(made, 1).key
+        if key in self.names:
+            place = next((choice.scalar.place for choice in reversed(own.values())), workload.place)
+            what = f"{made.name} is the same as {self.names[key]} before it"
+            self.mistakes.add(place, what, "leave it out, or use repetitions to run it more often")
+        self.names.setdefault(key, made.name)
+
+    def _configuration(self, entry: Entry, workload: Scalar, own: Choices) -> Configuration | None:
+        """Check a combination of settings; None when something is wrong with it."""
+        chosen = self.defaults | own
+        before = len(self.mistakes.found)
+        if "master" in chosen and "cores" in chosen:
+            place = chosen["master"].key.place
+            self.mistakes.add(place, "master and cores exclude each other", "keep one of them")
+        parameters = self._parameters(workload, chosen)
+        if parameters is None or len(self.mistakes.found) > before:
+            return None
+        conf = {name: choice.value for name, choice in _group(chosen, "conf").items()}
+        settings = {name: chosen[name].value for name in SETTINGS if name in chosen}
+        made = Configuration(
+            name=configuration_name(workload.text, {name: own[name].scalar.text for name in _in_order(own)}),
+            workload=workload.text,
+            settings=settings | ({"conf": conf} if conf else {}),
+            parameters=parameters,
+            thresholds=tuple(dict.fromkeys((*self.thresholds, *entry.thresholds))),
+            repetitions=entry.repetitions,
+            code_sha256=self._code_digest(workload),
+        )
+        try:
+            if self.check is not None:
+                self.check(made)
+        except StreamgaugeError as error:
+            self._blame(error, chosen, workload)
+        return made
+
+    def _code_digest(self, workload: Scalar) -> str | None:
+        if not is_user_function(workload.text):
+            return None
+        try:
+            code = (self.root / workload.text.rpartition(":")[0]).read_bytes()
+        except OSError as error:
+            remedy = "write the path of a Python file, a colon and a function"
+            self.mistakes.add(workload.place, f"{workload.text} cannot be read: {error.strerror}", remedy)
+            return None
+        return hashlib.sha256(code).hexdigest()
+
+    def _parameters(self, workload: Scalar, chosen: Choices) -> dict[str, Any] | None:
+        """Return the parameters that the file sets, checked together with the others, the law and the rate."""
+        given = _group(chosen, "set")
+        model, refuse = self._definition(workload, chosen, given)
+        for name in [name for name in given if name not in model.model_fields]:
+            remedy = closest(name, model.model_fields) if model.model_fields else "it has none"
+            self.mistakes.add(given.pop(name).key.place, f'{workload.text} has no parameter "{name}"', remedy)
+        try:
+            checked = model.model_validate({name: choice.value for name, choice in given.items()})
+            rate_per_s = self._mean_rate_per_s(chosen)
+            if rate_per_s is None:
+                return None
+            refuse(checked, rate_per_s)
+        except ValidationError as error:
+            self._note_domains(error, model, given)
+            return None
+        except StreamgaugeError as error:
+            self._blame(error, chosen, workload)
+            return None
+        return {name: getattr(checked, name) for name in given}
+
+    def _mean_rate_per_s(self, chosen: Choices) -> float | None:
+        """Return the mean rate over warm-up and measurement; None when the law is wrong or offers nothing then."""
+        load = chosen["load"].value if "load" in chosen else "open"
+        rate_per_s = chosen["rate"].value if "rate" in chosen else parse_rate(DEFAULT_RATES[load])
+        load_s = load_duration_s({name: choice.value for name, choice in chosen.items()})
+        law = chosen["arrivals"].scalar if "arrivals" in chosen else None
+        known = (law, rate_per_s, load_s)
+        if known not in self.rates_per_s:
+            self.rates_per_s[known] = self._read_law(law, rate_per_s, load_s) if law else rate_per_s
+        return self.rates_per_s[known]
+
+    def _read_law(self, scalar: Scalar, rate_per_s: float, load_s: float) -> float | None:
+        law = scalar.text
+        try:
+            mean_per_s = parse_law(law, rate_per_s=rate_per_s).mean_rate_per_s(load_s)
+        except StreamgaugeError as error:
+            # A law shows its own text and a mark below it; here both are those of the file.
+            what, _, shown = error.what.partition("\n")
+            mark = _MARK.search(shown)
+            start = len(law) - len(law.lstrip()) + len(mark[1]) if mark else 0
+            end = start + len(mark[2]) if mark else len(law)
+            remedy = in_words_of_the_file(error.remedy or "")
+            self.mistakes.add(self.mistakes.inside(scalar, start, end), in_words_of_the_file(what), remedy)
+            return None
+        if mean_per_s <= 0:
+            what = f"the law offers no event in the {format_duration(load_s)} of warm-up and measurement"
+            self.mistakes.add(scalar.place, what, "use a longer duration or another law")
+            return None
+        return mean_per_s
+
+    def _definition(
+        self, workload: Scalar, chosen: Choices, given: Choices
+    ) -> tuple[type[Parameters], Callable[[Any, float], None]]:
+        """Return the parameters of a workload, and what refuses rates that they do not allow."""
+        events = chosen.get("events")
+        if is_user_function(workload.text):
+            stream = event_stream(events.value if events else "ysb")
+            return stream.parameters, stream.check
+        if events:
+            remedy = "use events only with file.py:function"
+            self.mistakes.add(events.key.place, f"{workload.text} has its own events", remedy)
+        known = catalogue()[workload.text]
+        variant = known.variants.get(given["semantics"].value, known) if "semantics" in given else known
+        return variant.parameters, variant.check
+
+    def _note_domains(self, error: ValidationError, model: type[Parameters], given: Choices) -> None:
+        """Note every parameter that is outside its domain."""
+        domains = {parameter.name: parameter.domain for parameter in describe_parameters(model)}
+        for problem in error.errors():
+            name = str(problem["loc"][0])
+            scalar = given[name].scalar
+            self.mistakes.add(
+                scalar.place, f'{name} "{scalar.text}" is outside its domain', f"allowed: {domains[name]}"
+            )
+
+    def _blame(self, error: StreamgaugeError, chosen: Choices, workload: Scalar) -> None:
+        """Note what is wrong with a combination: at the setting that the error names, or else at the workload."""
+        for text in (error.where or "", error.what):
+            words = set(re.findall(r"[A-Za-z_][\w.]*", in_words_of_the_file(text)))
+            named = [c.scalar.place for name, c in chosen.items() if {name, name.partition(".")[2]} & words]
+            if named:
+                self.mistakes.add(named[-1], error.what, in_words_of_the_file(error.remedy or ""))
+                return
+        # What is said of events per second is said of the rate.
+        is_rate = "rate" in chosen and "events/s" in error.what
+        place = chosen["rate"].scalar.place if is_rate else workload.place
+        self.mistakes.add(place, f"{workload.text}: {error.what}", in_words_of_the_file(error.remedy or ""))
+
+
+def _unfold(entry: Entry) -> Iterator[tuple[Scalar, Choices]]:
+    """Yield every workload of an entry with every combination of its settings."""
+    for workload in entry.workloads:
+        for combination in combinations(entry.matrix):
+            yield workload, entry.fixed | combination
+
+
+def _group(chosen: Choices, group: str) -> dict[str, Choice]:
+    """Return the choices of a group by the names inside it."""
+    inside = f"{group}."
+    return {name.removeprefix(inside): choice for name, choice in chosen.items() if name.startswith(inside)}
+
+
+def _in_order(own: Choices) -> Iterator[str]:
+    """Yield the names of settings in an order that does not depend on that of the file."""
+    yield from (name for name in SETTINGS if name in own)
+    yield from sorted(name for name in own if name not in SETTINGS)
