@@ -1,0 +1,157 @@
+"""Charts that show several runs at once, a colour for each."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from streamgauge.report.html.axes import Unit, percentile_axis, value_axis
+from streamgauge.report.html.chart import Band, Canvas, Chart, Missing, Path
+from streamgauge.report.html.figures import SINCE_START, Figure, percentile_curve, time_axis
+from streamgauge.report.html.series import Floats, RunSeries
+
+COLOURS = 8
+
+Curve = tuple[Floats, Floats]
+
+
+def run_style(number: int) -> str:
+    """Return the style of the run with this place in the list; the ninth has the colour of the first, dashed."""
+    return f"c{number % COLOURS + 1}" + (" dashed" if number >= COLOURS else "")
+
+
+def _finite(curve: Curve) -> Curve:
+    known = np.isfinite(curve[1]) & (curve[0] >= 0)
+    return curve[0][known], curve[1][known]
+
+
+def _column(name: str) -> Callable[[RunSeries], Curve | None]:
+    def read(run: RunSeries) -> Curve | None:
+        # The backlog of an offline run only counts down what was there from the start.
+        is_idle = run.is_offline and name == "backlog_events"
+        if is_idle or name not in run.points or not np.isfinite(run.points[name]).any():
+            return None
+        return _finite((run.seconds(run.points["emitted_us"]), run.points[name]))
+
+    return read
+
+
+def _processed(run: RunSeries) -> Curve | None:
+    rates = run.processed()
+    return None if rates is None else ((rates.start_s + rates.end_s) / 2, rates.rate_per_s)
+
+
+def _cores(run: RunSeries) -> Curve | None:
+    found = run.cores_used()
+    if found is None:
+        return None
+    at_s, used = found
+    shown = at_s <= run.end_s
+    curve = _finite((at_s[shown], np.sum([values[shown] for values in used.values()], axis=0)))
+    return curve if len(curve[0]) else None
+
+
+def _paths(canvas: Canvas, run: RunSeries, curve: Curve, style: str) -> list[Path]:
+    """Draw what is measured strongly, and faintly what comes before and after it."""
+    steady = run.summary.get("steady_state") or {}
+    from_s, until_s = steady.get("from_s", 0.0), steady.get("until_s", np.inf)
+    xs, ys = curve
+    inside = (xs >= from_s) & (xs <= until_s)
+    return [
+        canvas.line(xs, ys, f"{style} faint"),
+        canvas.line(xs[inside], ys[inside], style),
+        canvas.dots(xs[inside], ys[inside], style),
+    ]
+
+
+def _common_warmup(runs: Sequence[RunSeries], canvas: Canvas) -> tuple[Band, ...]:
+    """Mark the warm-up when all runs have the same one."""
+    ends = {mark.end_s for run in runs for mark in run.marks() if mark.name == "warm-up"}
+    return (canvas.band("warm-up", 0.0, ends.pop(), "warmup"),) if len(ends) == 1 else ()
+
+
+def _absent(names: Sequence[str]) -> str:
+    if not names:
+        return ""
+    listed = ", ".join(names)
+    return f" Not drawn, because {'it has' if len(names) == 1 else 'they have'} no such numbers: {listed}."
+
+
+def _overlay(
+    runs: Sequence[RunSeries],
+    names: Sequence[str],
+    title: str,
+    explanation: str,
+    unit: Unit,
+    y_title: str,
+    read: Callable[[RunSeries], Curve | None],
+) -> Figure:
+    curves = [read(run) for run in runs]
+    drawn = [(number, curve) for number, curve in enumerate(curves) if curve is not None]
+    if not drawn:
+        return Missing(title, "None of the runs has such numbers.")
+    chosen = [runs[number] for number, _ in drawn]
+    canvas = Canvas(time_axis(chosen), value_axis(max(float(ys.max()) for _, (_, ys) in drawn), unit))
+    return Chart(
+        title,
+        explanation + _absent([names[number] for number, curve in enumerate(curves) if curve is None]),
+        canvas.x,
+        canvas.y,
+        SINCE_START,
+        y_title,
+        paths=tuple(path for n, curve in drawn for path in _paths(canvas, runs[n], curve, run_style(n))),
+        bands=_common_warmup(chosen, canvas),
+        legend=tuple((names[number], run_style(number)) for number, _ in drawn),
+    )
+
+
+def _percentiles(runs: Sequence[RunSeries], names: Sequence[str]) -> Figure:
+    title = "Percentiles of end-to-end latency"
+    drawn = [(number, percentile_curve(run)) for number, run in enumerate(runs) if run.latency]
+    if not drawn:
+        return Missing(title, "None of the runs has a latency histogram.")
+    highest = max(float(ys.max()) for _, (_, ys) in drawn)
+    canvas = Canvas(percentile_axis(max(float(xs[-1]) for _, (xs, _) in drawn)), value_axis(highest, "duration"))
+    return Chart(
+        title,
+        "The share of measured events on the axis has at most this latency; lower is better."
+        + _absent([names[number] for number, run in enumerate(runs) if not run.latency]),
+        canvas.x,
+        canvas.y,
+        "share of events",
+        "latency",
+        paths=tuple(canvas.line(xs, ys, run_style(number)) for number, (xs, ys) in drawn),
+        legend=tuple((names[number], run_style(number)) for number, _ in drawn),
+    )
+
+
+def overlay_figures(runs: Sequence[RunSeries], names: Sequence[str]) -> list[Figure]:
+    """Return the charts of a comparison; `names` tell the runs apart."""
+    faint = "Faint: what is not measured (warm-up, cut and drain)."
+    return [
+        _overlay(
+            runs, names, "Processed rate",
+            f"Events of each micro-batch by the time since the emission before it. {faint}",
+            "rate", "events per second", _processed,
+        ),
+        _overlay(
+            runs, names, "Mean end-to-end latency",
+            f"Mean over the events of each micro-batch. {faint}",
+            "duration", "latency", _column("end_to_end_latency_mean_s"),
+        ),
+        _percentiles(runs, names),
+        _overlay(
+            runs, names, "Backlog",
+            f"Events created and not yet processed, right after each emission. {faint}",
+            "count", "events", _column("backlog_events"),
+        ),
+        _overlay(
+            runs, names, "Duration of micro-batches",
+            f"From start to end of each trigger. {faint}",
+            "duration", "duration", _column("duration_s"),
+        ),
+        _overlay(
+            runs, names, "Cores in use",
+            f"CPU time by elapsed time, over all processes of a run. {faint}",
+            "number", "cores", _cores,
+        ),
+    ]  # fmt: skip

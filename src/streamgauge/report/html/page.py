@@ -1,0 +1,214 @@
+"""The page: every part of it as data, put into the templates beside this file."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.report.html import facts
+from streamgauge.report.html.chart import Missing
+from streamgauge.report.html.command import command, has_masked, spark_settings
+from streamgauge.report.html.figures import (
+    OFFLINE,
+    Figure,
+    backlog_figure,
+    convergence_figure,
+    distribution_figure,
+    duration_figure,
+    latency_figure,
+    percentile_figure,
+    phase_figure,
+    rate_figure,
+    resource_figures,
+    stage_figure,
+    state_figures,
+)
+from streamgauge.report.html.output import write_document
+from streamgauge.report.html.overlays import overlay_figures, run_style
+from streamgauge.report.html.series import RunSeries, read_series
+from streamgauge.report.html.stages import StageRow, stage_rows
+from streamgauge.store import StoredRun
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
+# The numbers that stand out, with what is said below each.
+_CARDS = (
+    ("processed_rate_per_s", "Processed rate", "offered {offered_rate_per_s}"),
+    ("end_to_end_latency_s.p50", "Latency, median", "mean {end_to_end_latency_s.mean}"),
+    ("end_to_end_latency_s.p99", "Latency, p99", "max {end_to_end_latency_s.max}"),
+    ("backlog_events.slope_per_s", "Backlog slope", "mean {backlog_events.mean}, max {backlog_events.max}"),
+    ("batch_duration_s.mean", "Batch duration, mean", "p95 {batch_duration_s.p95}, {batches} batches"),
+    ("core_use.used", "Cores used by Spark", "{core_use.events_per_s_per_core} per core"),
+)
+_OFFLINE_CARDS = (
+    ("offline_rate_per_s", "Maximum rate", "with all events there at once"),
+    ("events_processed", "Events processed", "of {events}"),
+    *_CARDS[4:],
+)
+
+
+@dataclass(frozen=True)
+class Card:
+    """A number that stands out."""
+
+    name: str
+    metric: facts.Metric
+    below: tuple[facts.Metric | str, ...]
+
+
+@dataclass(frozen=True)
+class Section:
+    """A group of charts, and of tables by their names."""
+
+    name: str
+    parts: tuple[Figure | str, ...]
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """Everything that the page shows of one run."""
+
+    series: RunSeries
+    anchor: str
+    style: str
+    title: str
+    cards: tuple[Card, ...]
+    facts: list[tuple[str, str]]
+    what: list[tuple[str, str]]
+    sections: tuple[Section, ...]
+    stages: list[StageRow]
+    command: str
+    spark: Mapping[str, str]
+    is_masked: bool
+
+    @property
+    def summary(self) -> Mapping[str, Any]:
+        """The summary of the run."""
+        return self.series.summary
+
+    @property
+    def verdict(self) -> str:
+        """Pass, fail or unknown."""
+        return str(self.summary["verdict"])
+
+
+def _below(template: str) -> tuple[facts.Metric | str, ...]:
+    """Cut "mean {path}" into texts and metrics."""
+    parts: list[facts.Metric | str] = []
+    for place, part in enumerate(template.replace("}", "{").split("{")):
+        if part:
+            parts.append(facts.METRIC[part] if place % 2 else part)
+    return tuple(parts)
+
+
+def _cards(summary: Mapping[str, Any]) -> tuple[Card, ...]:
+    if not facts.has_numbers(summary):
+        return ()
+    chosen = _OFFLINE_CARDS if summary.get("load") == "offline" else _CARDS
+    return tuple(Card(name, facts.METRIC[path], _below(below)) for path, name, below in chosen)
+
+
+def _measured_stages(run: RunSeries) -> list[StageRow]:
+    if not run.tasks or not run.batches or not run.summary.get("steady_state"):
+        return []
+    return stage_rows(run.tasks, {int(i) for i in run.batches["batch_id"][run.is_measured()]})
+
+
+def _sections(run: RunSeries, stages: list[StageRow]) -> tuple[Section, ...]:
+    if run.start_us is None:
+        return ()
+    convergence = convergence_figure(run)
+    load: tuple[Figure, ...] = (rate_figure(run), backlog_figure(run))
+    latency: tuple[Figure | str, ...] = (
+        "latency",
+        latency_figure(run),
+        distribution_figure(run),
+        percentile_figure(run),
+    )
+    work = (duration_figure(run), phase_figure(run), "phases", stage_figure(stages), "stages")
+    if run.is_offline:
+        load, latency = load[:1], (Missing("End-to-end latency and backlog", OFFLINE),)
+    return (
+        Section("Load", load),
+        Section("Latency", latency),
+        Section("Micro-batches, stages and tasks", work),
+        Section("State", tuple(state_figures(run))),
+        Section("Processes", tuple(resource_figures(run))),
+        *([Section("Convergence", (convergence,))] if convergence else []),
+    )
+
+
+def _run_page(run: RunSeries, number: int) -> RunPage:
+    stages = _measured_stages(run)
+    return RunPage(
+        series=run,
+        anchor=f"run-{number + 1}",
+        style=run_style(number),
+        title=facts.title(run.stored),
+        cards=_cards(run.summary),
+        facts=facts.key_facts(run.summary),
+        what=facts.what_was_run(run.stored, run.summary),
+        sections=_sections(run, stages),
+        stages=stages,
+        command=command(run.stored),
+        spark=spark_settings(run.stored),
+        is_masked=has_masked(run.stored),
+    )
+
+
+def _mark_options(text: str) -> "Markup":
+    """Set the options that a note names apart, so that none is broken at the end of a line."""
+    from markupsafe import Markup, escape
+
+    return Markup(_OPTION.sub(r"<code>\g<0></code>", str(escape(text))))
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        # Everything from a run is escaped: workloads and settings have the names that other people give them.
+        autoescape=True,
+        loader=PackageLoader("streamgauge.report.html", ""),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["percent"] = lambda share: f"{100 * share:.4g}%"
+    environment.filters["options"] = _mark_options
+    environment.filters["number"] = lambda value: f"{value:g}"
+    environment.globals["facts"] = facts
+    return environment
+
+
+def _title(pages: Sequence[RunPage]) -> str:
+    return pages[0].title if len(pages) == 1 else f"Comparison of {len(pages)} runs"
+
+
+def render_report(runs: Sequence[StoredRun]) -> str:
+    """Return the report of one or several runs as one HTML document; the same runs give the same document."""
+    if not runs:
+        raise ValueError("a report needs at least one run")
+    pages = [_run_page(read_series(stored), number) for number, stored in enumerate(runs)]
+    several = len(pages) > 1
+    names = [page.series.stored.run_id for page in pages]
+    return _environment().get_template("report.jinja").render(
+        title=_title(pages),
+        pages=pages,
+        style=files(__package__).joinpath("style.css").read_text(encoding="utf-8"),
+        comparison=facts.comparison([page.summary for page in pages]) if several else [],
+        differences=facts.differences(runs) if several else [],
+        overlays=overlay_figures([page.series for page in pages], names) if several else [],
+    )  # fmt: skip
+
+
+def write_report(runs: Sequence[StoredRun], path: Path) -> None:
+    """Write the report of one or several runs as one file that needs no other."""
+    write_document(render_report(runs), path)

@@ -1,0 +1,284 @@
+"""A stored run as series over time, ready to be drawn; what a run lacks comes with the reason."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.engine.eventlog import Task
+from streamgauge.engine.resources import ROLES
+from streamgauge.errors import StreamgaugeError
+from streamgauge.experiment.stored import summary_of
+from streamgauge.measure import PHASES, Batch, batch_latency
+from streamgauge.store import StoredRun
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from streamgauge.arrivals import Schedule
+
+Floats = npt.NDArray[np.float64]
+Columns = Mapping[str, Floats]
+T = TypeVar("T")
+
+# More points than this cannot be told apart on a screen.
+MAX_POINTS = 240
+_FIRST, _LAST = ("started_us", "first", "batch_id"), ("emitted_us", "finished_us", "last")
+_SUMS = ("events", "output_rows", "late_rows")
+_PEAKS = ("end_to_end_latency_max_s", "backlog_events", "duration_s", "state_rows", "state_bytes")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A span of the load that has a name; seconds from the start of the load."""
+
+    name: str
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Rates in events per second, each over its own span of time."""
+
+    start_s: Floats
+    end_s: Floats
+    rate_per_s: Floats
+
+
+@dataclass(frozen=True)
+class RunSeries:
+    """One run: its summary, and its tables as columns. An empty mapping or list means that the run has none."""
+
+    stored: StoredRun
+    summary: Mapping[str, Any]
+    start_us: float | None = None
+    closed_us: float | None = None
+    schedule: "Schedule | None" = None
+    batches: Columns = field(default_factory=dict)
+    resources: Columns = field(default_factory=dict)
+    tasks: list[Task] = field(default_factory=list)
+    latency: list[tuple[int, int, int]] = field(default_factory=list)
+    # How many micro-batches each point stands for.
+    batches_per_point: int = 1
+    points: Columns = field(default_factory=dict)
+    damage: tuple[str, ...] = ()
+
+    @property
+    def configuration(self) -> Mapping[str, Any]:
+        """The settings, as far as they are stored."""
+        return self.stored.document.get("configuration") or {}
+
+    @property
+    def is_offline(self) -> bool:
+        """All events were there before the query started."""
+        return bool(self.summary.get("load") == "offline" or self.configuration.get("load") == "offline")
+
+    def seconds(self, times_us: Floats) -> Floats:
+        """Return times since the start of the load."""
+        return (times_us - (self.start_us or 0.0)) / 1e6
+
+    @property
+    def end_s(self) -> float:
+        """When the load, or the last micro-batch after it, ended."""
+        ends = [0.0 if self.is_offline or self.closed_us is None else float(self.seconds(np.array(self.closed_us)))]
+        if self.batches:
+            ends.append(float(self.seconds(self.batches["finished_us"]).max()))
+        return max(ends)
+
+    def marks(self) -> list[Mark]:
+        """Return what is not measured: warm-up, cut and drain."""
+        steady = self.summary.get("steady_state") or {}
+        from_s, until_s = steady.get("from_s"), steady.get("until_s")
+        if self.is_offline:
+            return [Mark("warm-up", 0.0, from_s)] if from_s else []
+        warmup_s = self.configuration.get("warmup_s")
+        if warmup_s is None:
+            warmup_s = from_s if from_s is not None and not steady.get("cut_batches") else 0.0
+        found = [Mark("warm-up", 0.0, warmup_s), Mark("cut", warmup_s, from_s or 0.0)]
+        if until_s is not None:
+            found.append(Mark("drain", until_s, self.end_s))
+        return [mark for mark in found if mark.end_s > mark.start_s]
+
+    def is_measured(self) -> npt.NDArray[np.bool_]:
+        """Tell which micro-batches count."""
+        steady, emitted_s = self.summary["steady_state"], self.seconds(self.batches["emitted_us"])
+        after = emitted_s > steady["from_s"] if self.is_offline else emitted_s >= steady["from_s"]
+        inside: npt.NDArray[np.bool_] = after & (emitted_s <= steady["until_s"]) & (self.batches["events"] > 0)
+        return inside
+
+    def offered(self) -> Rates | None:
+        """Return the rate of the law; None when it is not stored, and when all events were there at once."""
+        if self.schedule is None or self.is_offline or self.start_us is None or self.closed_us is None:
+            return None
+        end_us = min(self.schedule.end_us, self.closed_us - self.start_us)
+        times_us = np.append(self.schedule.time_us[self.schedule.time_us < end_us], end_us).astype(float)
+        if len(times_us) > MAX_POINTS:
+            times_us = np.linspace(0.0, end_us, MAX_POINTS + 1)
+        # By the knots and not by whole events: those of short spans would make a constant rate look ragged.
+        counts = np.interp(times_us, self.schedule.time_us, self.schedule.count)
+        if len(times_us) < 2:
+            return None
+        return Rates(times_us[:-1] / 1e6, times_us[1:] / 1e6, np.diff(counts) / np.diff(times_us) * 1e6)
+
+    def processed(self) -> Rates | None:
+        """Return the events of each micro-batch by the time since the emission before it."""
+        if not self.points or self.start_us is None:
+            return None
+        emitted_s = self.seconds(self.points["emitted_us"])
+        before_s = np.maximum(np.append(-math.inf, emitted_s[:-1]), 0.0)
+        chosen = (self.points["events"] > 0) & (emitted_s > before_s)
+        start_s, end_s = before_s[chosen], emitted_s[chosen]
+        return Rates(start_s, end_s, self.points["events"][chosen] / (end_s - start_s)) if chosen.any() else None
+
+    def cores_used(self) -> tuple[Floats, dict[str, Floats]] | None:
+        """Return the times of samples, from the second on, and the cores that each role used up to each of them."""
+        if len(self.resources.get("at_us", ())) < 2 or self.start_us is None:
+            return None
+        at_us = self.resources["at_us"]
+        elapsed_s = np.maximum(np.diff(at_us) / 1e6, 1e-9)
+        used = {role: np.diff(self.resources[f"{role}_cpu_s"]) / elapsed_s for role in ROLES}
+        return self.seconds(at_us[1:]), used
+
+
+def columns_of(table: "pa.Table") -> dict[str, Floats]:
+    """Return the numbers of a table; missing ones become NaN."""
+    return {
+        name: np.array([math.nan if v is None else v for v in table.column(name).to_pylist()], dtype=float)
+        for name in table.column_names
+    }
+
+
+def _groups(count: int) -> list[slice]:
+    """Cut a number of rows into at most `MAX_POINTS` parts of the same size, but for the last."""
+    size = max(1, math.ceil(count / MAX_POINTS))
+    return [slice(start, start + size) for start in range(0, count, size)]
+
+
+def _mean(values: Floats, weights: Floats | None = None) -> float:
+    known = np.isfinite(values)
+    if not known.any():
+        return math.nan
+    if weights is None or not weights[known].sum():
+        return float(values[known].mean())
+    return float(np.average(values[known], weights=weights[known]))
+
+
+def _reduce(name: str, columns: Columns, part: slice) -> float:
+    values = columns[name][part]
+    if name in _FIRST:
+        return float(values[0])
+    if name in _LAST:
+        return float(values[-1])
+    if name in _SUMS:
+        return float(np.nansum(values))
+    if name in _PEAKS:
+        return float(np.nanmax(values)) if np.isfinite(values).any() else math.nan
+    return _mean(values, columns["events"][part] if name == "end_to_end_latency_mean_s" else None)
+
+
+def thin(columns: Columns) -> dict[str, Floats]:
+    """Merge neighbouring micro-batches when there are many: peaks stay, counts add up, the rest is averaged."""
+    count = len(columns["events"]) if columns else 0
+    if count <= MAX_POINTS:
+        return dict(columns)
+    parts = _groups(count)
+    return {name: np.array([_reduce(name, columns, part) for part in parts]) for name in columns}
+
+
+def _batch_columns(
+    batches: list[Batch], schedule: "Schedule | None", load: Mapping[str, Any], *, is_offline: bool
+) -> dict[str, Floats]:
+    """Return the columns of a run that was killed before it could store them."""
+    plain = ("batch_id", "started_us", "emitted_us", "finished_us", "first", "last", "left", "events", "duration_s")
+    rows: dict[str, list[float]] = {
+        name: [float(getattr(b, name)) for b in batches] for name in (*plain, "state_rows", "state_bytes")
+    }
+    for phase in (*PHASES.values(), "other"):
+        rows[f"{phase}_s"] = [b.phases_s[phase] for b in batches]
+    if schedule is not None and not is_offline:
+        origin_us, closed_us = int(load["origin_us"]), int(load["closed_us"])
+        latencies = [batch_latency(schedule, origin_us, b) for b in batches]
+        rows["end_to_end_latency_mean_s"] = [h.mean_s if h.count else math.nan for h in latencies]
+        rows["end_to_end_latency_max_s"] = [h.max_us / 1e6 if h.max_us is not None else math.nan for h in latencies]
+        rows["backlog_events"] = [
+            float(schedule.created(min(b.emitted_us, closed_us) - origin_us)) - b.last for b in batches
+        ]
+    return {name: np.array(values, dtype=float) for name, values in rows.items()}
+
+
+def _thin_samples(columns: Columns) -> dict[str, Floats]:
+    """Keep every so many-th sample when there are many, with the highest memory since the one before."""
+    count = len(columns.get("at_us", ()))
+    if count <= MAX_POINTS:
+        return dict(columns)
+    parts = _groups(count)
+    return {
+        name: np.array([values[part].max() if name.endswith("_memory_bytes") else values[part][-1] for part in parts])
+        for name, values in columns.items()
+    }
+
+
+class _Reader:
+    """Reads the parts of a run; a damaged part is left out and its damage told."""
+
+    def __init__(self) -> None:
+        self.damage: list[str] = []
+
+    def read(self, part: Callable[[], T], otherwise: T) -> T:
+        try:
+            return part()
+        except StreamgaugeError as error:
+            self.damage.append(f"{error.where}: {error.what}" if error.where else error.what)
+            return otherwise
+
+
+def _tasks(stored: StoredRun) -> list[Task]:
+    table = stored.table("tasks")
+    return [] if table is None else [Task(**row) for row in table.to_pylist()]
+
+
+def _latency(stored: StoredRun) -> list[tuple[int, int, int]]:
+    table = stored.table("latency")
+    return [] if table is None else [(r["low_us"], r["high_us"], r["count"]) for r in table.to_pylist()]
+
+
+def _table(stored: StoredRun, name: str) -> dict[str, Floats]:
+    table = stored.table(name)
+    return {} if table is None or not table.num_rows else columns_of(table)
+
+
+def read_series(stored: StoredRun) -> RunSeries:
+    """Read everything that a report shows of a run."""
+    reader = _Reader()
+    unreadable = {"verdict": "unknown", "workload": stored.document["workload"], "reasons": ["the run cannot be read"]}
+    summary = reader.read(lambda: summary_of(stored), unreadable)
+    load = stored.document.get("load")
+    if not load:
+        return RunSeries(stored, summary, damage=tuple(reader.damage))
+    is_offline = summary.get("load") == "offline"
+    schedule = reader.read(stored.schedule, None)
+    nothing: dict[str, Floats] = {}
+    no_batches: list[Batch] = []
+    batches = reader.read(lambda: _table(stored, "batches"), nothing)
+    if not batches:
+        reported = reader.read(stored.batches, no_batches)
+        batches = _batch_columns(reported, schedule, load, is_offline=is_offline) if reported else {}
+    points = thin(batches)
+    return RunSeries(
+        stored,
+        summary,
+        start_us=float(load["closed_us"] if is_offline else load["origin_us"]),
+        closed_us=float(load["closed_us"]),
+        schedule=schedule,
+        batches=batches,
+        resources=_thin_samples(reader.read(lambda: _table(stored, "resources"), nothing)),
+        tasks=reader.read(lambda: _tasks(stored), []),
+        latency=reader.read(lambda: _latency(stored), []),
+        batches_per_point=math.ceil(len(batches["events"]) / MAX_POINTS) if batches else 1,
+        points=points,
+        damage=tuple(reader.damage),
+    )

@@ -1,0 +1,133 @@
+"""The report of stored runs as Markdown: the words and tables of the HTML report, without its charts."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from streamgauge.experiment.stored import summary_of
+from streamgauge.report.html import facts
+from streamgauge.report.html.command import command, has_masked, spark_settings
+from streamgauge.report.html.output import write_document
+from streamgauge.store import StoredRun
+
+# What Markdown or HTML would read as mark-up. Underscores inside words and hyphens are left as they are.
+_SPECIAL = re.compile(r"([\\`*\[\]|<>~&#]|(?<!\w)_|_(?!\w))")
+
+
+def _plain(text: object) -> str:
+    """Escape a text of others, so that it is shown as it is and stays on its line.
+
+    >>> _plain("<b>|x_y|</b>")
+    '\\\\<b\\\\>\\\\|x_y\\\\|\\\\</b\\\\>'
+    """
+    return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> list[str]:
+    """Return the lines of a table; the first `words` columns are aligned to the left, the others to the right."""
+    rules = ["---" if column < words else "---:" for column in range(len(head))]
+    lines = [head, rules, *rows]
+    return ["| " + " | ".join(cells) + " |" for cells in lines] + [""]
+
+
+def _bullets(texts: Iterable[str]) -> list[str]:
+    return [*(f"- {_plain(text)}" for text in texts), ""]
+
+
+def _block(text: str) -> list[str]:
+    """Return a code block; its fence is longer than any in the text."""
+    longest = max((len(found) for found in re.findall(r"`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return [fence, text, fence, ""]
+
+
+def _pairs(name: str, rows: Iterable[tuple[str, str]]) -> list[str]:
+    return _table([name, ""], [[_plain(key), _plain(text)] for key, text in rows], words=2)
+
+
+def _verdict(stored: StoredRun, s: Mapping[str, Any]) -> list[str]:
+    lines = [f"**{s['verdict'].upper()}** {_plain(stored.run_id)}", ""]
+    return lines + (_bullets(s["reasons"]) if s["reasons"] else [])
+
+
+def _latency(s: Mapping[str, Any]) -> list[str]:
+    rows = facts.latency_rows(s)
+    if not rows:
+        return []
+    cells = [[name, *(facts.duration_text(values[c]) for c in facts.LATENCY_COLUMNS)] for name, _, values in rows]
+    return _table(["latency", *facts.LATENCY_COLUMNS], cells)
+
+
+def _phases(s: Mapping[str, Any]) -> list[str]:
+    rows = facts.phase_rows(s)
+    if not rows:
+        return []
+    lines = _table(["phase of a batch", "mean", "share"], [[k.replace("_", " "), m, share] for k, m, share in rows])
+    idle = facts.idle_text(s)
+    return [*lines, idle, ""] if idle else lines
+
+
+def _findings(s: Mapping[str, Any]) -> list[str]:
+    if not s.get("findings"):
+        return []
+    rows = [[f["question"], f["verdict"], _plain(f["reason"])] for f in s["findings"]]
+    return _table(["question", "verdict", "why"], rows, words=3)
+
+
+def _configuration(stored: StoredRun) -> list[str]:
+    text = command(stored)
+    if not text:
+        return ["The settings of this run are not stored.", ""]
+    masked = "; values shown as `********` are secrets that were not stored" if has_masked(stored) else ""
+    settings = "\n".join(f"{name} {value}" for name, value in spark_settings(stored).items())
+    lines = [f"This command repeats the run{masked}:", "", *_block(text)]
+    return [*lines, "Settings of Spark that the run chose:", "", *_block(settings)]
+
+
+def _run(stored: StoredRun, s: Mapping[str, Any], level: str) -> list[str]:
+    lines = [f"{level} {_plain(facts.title(stored))}", "", *_verdict(stored, s)]
+    if facts.has_numbers(s):
+        lines += [*_pairs("key numbers", facts.key_facts(s)), *_latency(s), *_phases(s)]
+    else:
+        lines += ["This run has no numbers.", ""]
+    if s.get("warnings"):
+        lines += [f"{level}# Notes", "", *_bullets(s["warnings"])]
+    lines += [f"{level}# What was run", "", *_pairs("run", facts.what_was_run(stored, s))]
+    if found := _findings(s):
+        lines += [f"{level}# Questions behind the verdict", "", *found]
+    return [*lines, f"{level}# Configuration to copy", "", *_configuration(stored)]
+
+
+def _comparison(runs: Sequence[StoredRun], summaries: Sequence[Mapping[str, Any]]) -> list[str]:
+    names = [_plain(stored.run_id) for stored in runs]
+    rows = [["verdict", *(s["verdict"] for s in summaries)]]
+    for row in facts.comparison(summaries):
+        cells = (f"{text} ({change})" if change else text for text, change in zip(row.texts, row.changes, strict=True))
+        rows.append([row.metric.name, *cells])
+    lines = [f"# Comparison of {len(runs)} runs", "", *_table(["", *names], rows)]
+    lines += [
+        "Changes are against the first run.",
+        "One run each does not tell a difference from chance: repeat the runs before you conclude.",
+        "",
+    ]
+    different = [[_plain(name), *map(_plain, texts)] for name, texts in facts.differences(runs)]
+    same = ["The runs have the same workload, settings, machine and versions.", ""]
+    table = _table(["setting", *names], different, words=len(names) + 1)
+    return [*lines, "## What differs", "", *(table if different else same)]
+
+
+def render_markdown(runs: Sequence[StoredRun]) -> str:
+    """Return the report of one or several runs; numbers are written as on the terminal."""
+    if not runs:
+        raise ValueError("a report needs at least one run")
+    summaries = [summary_of(stored) for stored in runs]
+    lines = _comparison(runs, summaries) if len(runs) > 1 else []
+    for stored, summary in zip(runs, summaries, strict=True):
+        lines += _run(stored, summary, "##" if len(runs) > 1 else "#")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def write_markdown(runs: Sequence[StoredRun], path: Path) -> None:
+    """Write the report of one or several runs as a Markdown file."""
+    write_document(render_markdown(runs), path)
