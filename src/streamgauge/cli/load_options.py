@@ -1,8 +1,12 @@
-"""The options of run-like commands."""
+"""The options of commands that run a workload, said once: `runs_workload` adds them to a command."""
 
-from typing import Annotated
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from streamgauge.cli.options import Conf, Cores, Master, Runs, Seed, Set, pairs
 
 Load = Annotated[
     str,
@@ -36,3 +40,64 @@ Source = Annotated[str, typer.Option("--source", help="Where events come from.")
 Sink = Annotated[str, typer.Option("--sink", help="Where results go.")]
 Mode = Annotated[str, typer.Option("--mode", help="Execution mode.")]
 Verify = Annotated[bool, typer.Option("--verify/--no-verify", help="Check answer and generator before the load.")]
+
+
+def _options(
+    load: Load = "open",
+    rate: Rate = None,
+    arrivals: Arrivals = "constant",
+    duration: Duration = "30s",
+    warmup: Warmup = "10s",
+    drain: Drain = "30s",
+    trigger: Trigger = "0s",
+    cores: Cores = None,
+    master: Master = None,
+    shuffle_partitions: ShufflePartitions = None,
+    source_partitions: SourcePartitions = None,
+    max_rows_per_batch: MaxRows = None,
+    set_: Set = None,
+    conf: Conf = None,
+    events: Events = None,
+    source: Source = "embedded",
+    sink: Sink = "noop",
+    mode: Mode = "micro-batch",
+    verify: Verify = True,
+    seed: Seed = 1,
+    runs: Runs = None,
+) -> None:
+    """Declare the options; never called."""
+
+
+def _settings(given: dict[str, Any]) -> dict[str, Any]:
+    """Turn what the parser read into the arguments of `streamgauge.run`."""
+    settings = dict(given)
+    settings["parameters"] = pairs(settings.pop("set_", None), "--set")
+    settings["conf"] = pairs(settings.pop("conf", None), "--conf")
+    return settings
+
+
+def runs_workload(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a run; it gets them as the dictionary `settings`.
+
+    The command's own parameter `settings` stands where the options belong; those named in `without` are left out.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command).parameters
+        added = {n: p for n, p in inspect.signature(_options).parameters.items() if n not in without and n not in own}
+        parameters: list[inspect.Parameter] = []
+        for name, parameter in own.items():
+            parameters += added.values() if name == "settings" else [parameter]
+
+        def whole(**given: Any) -> None:
+            settings = _settings({name: given.pop(name) for name in added})
+            command(**given, settings=settings)
+
+        hints = {**get_type_hints(_options, include_extras=True), **get_type_hints(command, include_extras=True)}
+        named = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[p.name]) for p in parameters]
+        whole.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+        whole.__annotations__ = {p.name: hints[p.name] for p in named}
+        whole.__name__, whole.__doc__ = command.__name__, command.__doc__
+        return whole
+
+    return decorate

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from streamgauge._version import __version__
-from streamgauge.cli import catalogue, doctor, generate, plan, run, runs, verify
+from streamgauge.cli import catalogue, doctor, generate, plan, run, runs, sustain, verify
 from streamgauge.cli.options import print_json
 from streamgauge.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, StreamgaugeError, UsageError
 
@@ -40,6 +40,7 @@ app.command("list")(catalogue.list_workloads)
 app.command("describe")(catalogue.describe)
 app.command("plan")(plan.plan)
 app.command("run")(run.run)
+app.command("sustain")(sustain.sustain)
 app.command("verify")(verify.verify)
 app.command("generate")(generate.generate)
 app.command("doctor")(doctor.doctor)

@@ -466,6 +466,7 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         "steady_state": {
             "settled": None if evidence.is_offline else measured.steady.settled,
             "reason": measured.steady.reason,
+            "change": measured.steady.change,
             "cut_batches": measured.steady.cut,
             "from_s": (measured.from_us - start_us) / 1e6,
             "until_s": (measured.until_us - start_us) / 1e6,

@@ -15,6 +15,7 @@ EVENTS_FILE = "events.jsonl"
 SCHEDULE_FILE = "schedule.npy"
 LOG_FILE = "spark.log"
 WORK_FOLDER = "work"
+SETS_FOLDER = "sets"
 
 STATUSES = ("running", "finished", "interrupted", "failed")
 

@@ -50,7 +50,8 @@ def _write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         raise
 
 
-def _write_json(path: Path, document: Mapping[str, Any]) -> None:
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Put a document in place in one step: a kill leaves the old or the new one."""
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
     _write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
 
@@ -86,7 +87,7 @@ class RunWriter:
         self._document = document
         self._lock = RLock()
         # The document comes first: a folder that looks like a run always says whose it is.
-        _write_json(path / RUN_FILE, document)
+        write_json(path / RUN_FILE, document)
         with disk_access(f"make {WORK_FOLDER}", self.work):
             self.work.mkdir()
         with disk_access(f"write {EVENTS_FILE}", path):
@@ -135,7 +136,7 @@ class RunWriter:
         with self._lock:
             self._check_open()
             changed = {**self._document, **fields}
-            _write_json(self.path / RUN_FILE, changed)
+            write_json(self.path / RUN_FILE, changed)
             self._document = changed
 
     def append_progress(self, document: Mapping[str, Any]) -> None:

@@ -1,0 +1,483 @@
+"""Search for the highest rate that a query sustains: which rate to probe next, and what is known so far.
+
+A search knows nothing of how a probe is made. It starts at a first guess, multiplies it while probes pass or divides it
+while they fail, and then halves the interval between the highest rate that passed and the lowest that failed, on a
+logarithmic scale. Everything follows from the settings and the probes made, so a stored search can go on at any time.
+
+Verdicts are uncertain near the border, so one probe is not always the last word on its rate.
+
+- Unknown is repeated once. A rate that stays without a verdict counts as failing for the direction of the search, but
+  never as the end of the interval: that is a rate that failed. Afterwards the undecided rates are narrowed from
+  above, too.
+- A rate that passes although a lower one fails contradicts it. Both are repeated until two of three probes agree. If
+  the contradiction stays, the interval covers all rates that contradict each other.
+- A rate is probed three times at most, so every search ends.
+
+Only rates that were probed can contradict each other: a search that looks at no rate in a gap does not find it.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any, Self
+
+from streamgauge.errors import InvalidExperimentError, UsageError
+from streamgauge.units import MAX_RATE_PER_S, format_duration, format_rate
+from streamgauge.verdict import Verdict
+
+# The first guess as a share of an offline maximum: halfway between it and its double lies that maximum.
+OFFLINE_SHARE = 0.7
+MAX_PROBES_PER_RATE = 3
+MAX_UNKNOWN_PER_RATE = 2
+# After this many steps down through rates without any verdict there is no point in going on.
+MAX_UNDECIDED_STEPS = 3
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One run inside a search, at the rate that the search asked for: repetitions of a rate are equal in it."""
+
+    rate_per_s: float
+    verdict: Verdict
+    duration_s: float = 0.0
+    run_id: str | None = None
+    reasons: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (self.rate_per_s > 0 and math.isfinite(self.rate_per_s)):
+            raise ValueError(f"the rate of a probe must be above 0, not {self.rate_per_s}")
+        if not (self.duration_s >= 0 and math.isfinite(self.duration_s)):
+            raise ValueError(f"a probe cannot take {self.duration_s} s")
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """The highest rate that passed and the lowest that failed, as far as there are such rates."""
+
+    low_per_s: float | None
+    high_per_s: float | None
+
+
+class Outcome(StrEnum):
+    """Why a search ended."""
+
+    PRECISE = "precise"
+    BUDGET_SPENT = "budget_spent"
+    LOWEST_FAILS = "lowest_fails"
+    HIGHEST_PASSES = "highest_passes"
+    UNDECIDED = "undecided"
+    NOT_MONOTONE = "not_monotone"
+
+
+def first_rate(offline_rate_per_s: float) -> float:
+    """Guess a rate to begin with from the maximum that an offline load reached.
+
+    >>> first_rate(100_000.0)
+    70000.0
+    """
+    return OFFLINE_SHARE * offline_rate_per_s
+
+
+def _require(is_right: bool, what: str, remedy: str) -> None:
+    if not is_right:
+        raise UsageError(what, remedy=remedy)
+
+
+@dataclass(frozen=True)
+class SearchSettings:
+    """What to search for, and how much it may cost.
+
+    The search ends when the ends of the interval are at most `within` apart, relative to the lower one.
+    `confirm` repeats both ends once. `look_beyond` makes sure that a rate `growth` times below and one `growth` times
+    above the interval were probed. `budget_s` limits the time of all probes; `probe_s` is how long one is expected
+    to take, unless those already made took longer.
+    """
+
+    first_rate_per_s: float
+    within: float = 0.05
+    growth: float = 2.0
+    min_rate_per_s: float = 1.0
+    max_rate_per_s: float = MAX_RATE_PER_S
+    confirm: bool = False
+    look_beyond: bool = False
+    budget_s: float | None = None
+    probe_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        limits = f"{format_rate(self.min_rate_per_s)} to {format_rate(self.max_rate_per_s)}"
+        is_range = 0 < self.min_rate_per_s <= self.max_rate_per_s < math.inf
+        _require(is_range, f"a search from {limits} has no rates", "use a lowest rate above 0 and below the highest")
+        is_inside = self.min_rate_per_s <= self.first_rate_per_s <= self.max_rate_per_s
+        first = f"the first rate, {format_rate(self.first_rate_per_s)}"
+        _require(is_inside, f"{first}, is outside of the search", f"use {limits}")
+        is_precision = 1e-4 <= self.within <= 1
+        _require(is_precision, f"a search cannot be within {self.within:g}", "use a share from 0.0001 to 1, e.g. 0.05")
+        is_growth = 1 < self.growth <= 1000
+        _require(is_growth, f"rates cannot grow by a factor of {self.growth:g}", "use more than 1, e.g. 2")
+        is_budget = self.budget_s is None or 0 < self.budget_s < math.inf
+        _require(is_budget, f"a budget of {self.budget_s} s allows no probe", "use a duration above 0")
+        is_probe = 0 <= self.probe_s < math.inf
+        _require(is_probe, f"a probe cannot take {self.probe_s} s", "use a duration of 0 or more")
+
+    def halvings(self, ratio: float) -> int:
+        """How many probes halve an interval of the given ratio of its ends until it is precise.
+
+        >>> SearchSettings(1000.0).halvings(2.0)
+        4
+        """
+        excess = math.log(ratio) / math.log1p(self.within) if ratio > 1 else 0.0
+        return math.ceil(math.log2(excess) - ROUNDING) if excess > 1 else 0
+
+    def most_probes(self, capacity_per_s: float) -> int:
+        """Promise how many probes suffice when exactly the rates up to `capacity_per_s` pass and all others fail.
+
+        One probe of the first guess, one per factor of `growth` between guess and capacity, one that turns back, the
+        halvings, and two each to confirm and to look beyond.
+
+        >>> SearchSettings(70_000.0).most_probes(100_000.0)
+        6
+        """
+        reachable = min(max(capacity_per_s, self.min_rate_per_s), self.max_rate_per_s)
+        steps = abs(math.log(reachable / self.first_rate_per_s)) / math.log(self.growth)
+        checks = 2 * self.confirm + 2 * self.look_beyond
+        return 2 + math.floor(steps + ROUNDING) + self.halvings(self.growth) + checks
+
+
+@dataclass(frozen=True)
+class _Level:
+    """All probes of one rate."""
+
+    rate_per_s: float
+    passes: int
+    fails: int
+    unknowns: int
+
+    @property
+    def probes(self) -> int:
+        return self.passes + self.fails + self.unknowns
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """What most probes say; None asks for a repetition, unknown is what remains without a majority."""
+        if self.passes != self.fails:
+            return Verdict.PASS if self.passes > self.fails else Verdict.FAIL
+        enough = MAX_PROBES_PER_RATE if self.passes else MAX_UNKNOWN_PER_RATE
+        return Verdict.UNKNOWN if self.probes >= enough else None
+
+    @property
+    def is_firm(self) -> bool:
+        """No further probe would change the majority, or none is allowed."""
+        return abs(self.passes - self.fails) >= 2 or self.probes >= MAX_PROBES_PER_RATE
+
+
+def _levels(probes: Iterable[Probe]) -> list[_Level]:
+    seen: dict[float, Counter[Verdict]] = {}
+    for probe in probes:
+        seen.setdefault(probe.rate_per_s, Counter())[probe.verdict] += 1
+    return [
+        _Level(rate, votes[Verdict.PASS], votes[Verdict.FAIL], votes[Verdict.UNKNOWN])
+        for rate, votes in sorted(seen.items())
+    ]
+
+
+class _Picture:
+    """What the probes say: rates that pass, rates that fail, and in between those that are in doubt."""
+
+    def __init__(self, probes: Iterable[Probe]) -> None:
+        self.levels = _levels(probes)
+        self.passing = [v for v in self.levels if v.verdict is Verdict.PASS]
+        self.failing = [v for v in self.levels if v.verdict is Verdict.FAIL]
+        lowest_fail = self.failing[0].rate_per_s if self.failing else math.inf
+        highest_pass = self.passing[-1].rate_per_s if self.passing else 0.0
+        self.contradicting = [v for v in self.passing if v.rate_per_s > lowest_fail]
+        self.contradicting += [v for v in self.failing if v.rate_per_s < highest_pass]
+        self.low = next((v for v in reversed(self.passing) if v.rate_per_s < lowest_fail), None)
+        self.high = next((v for v in self.failing if v.rate_per_s > highest_pass), None)
+        from_rate = self.low.rate_per_s if self.low else 0.0
+        until_rate = self.high.rate_per_s if self.high else math.inf
+        self.doubtful = [v for v in self.levels if from_rate < v.rate_per_s < until_rate]
+
+    @property
+    def open(self) -> list[_Level]:
+        """Rates without a verdict that may be probed again."""
+        return [v for v in self.levels if v.verdict is None]
+
+    @property
+    def suspects(self) -> list[_Level]:
+        """Contradicting rates that may be probed again, first the one that contradicts most others."""
+        loose = [v for v in self.contradicting if not v.is_firm]
+        return sorted(loose, key=lambda v: (-self._conflicts(v), v.probes))
+
+    def _conflicts(self, level: _Level) -> int:
+        if level.verdict is Verdict.PASS:
+            return sum(1 for v in self.failing if v.rate_per_s < level.rate_per_s)
+        return sum(1 for v in self.passing if v.rate_per_s > level.rate_per_s)
+
+    @property
+    def gap_below(self) -> tuple[float, float] | None:
+        """Between the highest rate that passed and the next one that was probed."""
+        above = self.doubtful[0] if self.doubtful else self.high
+        return (self.low.rate_per_s, above.rate_per_s) if self.low and above else None
+
+    @property
+    def gap_above(self) -> tuple[float, float] | None:
+        """Between the highest rate in doubt and the lowest rate that failed; None when no rate is in doubt."""
+        return (self.doubtful[-1].rate_per_s, self.high.rate_per_s) if self.high and self.doubtful else None
+
+    def undecided_span(self, *, from_top: bool) -> float:
+        """Ratio of the ends of the undecided rates at the top or at the bottom of all rates; 0 when there are none."""
+        run: list[float] = []
+        for level in reversed(self.levels) if from_top else self.levels:
+            if level.verdict is not Verdict.UNKNOWN:
+                break
+            run.append(level.rate_per_s)
+        return max(run) / min(run) if run else 0.0
+
+
+class Search:
+    """A search for the border between rates that pass and rates that fail; not bound to how probes are made.
+
+    Ask `next_rate`, probe it, `add` the result, until `is_done`. Probes that were made before may be added as well.
+
+    >>> search = Search(SearchSettings(1000.0, within=0.5))
+    >>> while (rate_per_s := search.next_rate()) is not None:
+    ...     search.add(Probe(rate_per_s, Verdict.PASS if rate_per_s <= 3100 else Verdict.FAIL))
+    >>> [round(probe.rate_per_s) for probe in search.probes]
+    [1000, 2000, 4000, 2828]
+    >>> search.reason
+    'passes at 2.828k/s and fails at 4k/s, 41 % apart'
+    """
+
+    def __init__(self, settings: SearchSettings, probes: Iterable[Probe] = ()) -> None:
+        self.settings = settings
+        self.probes: tuple[Probe, ...] = tuple(probes)
+        self._picture = _Picture(self.probes)
+
+    def add(self, probe: Probe) -> None:
+        """Take a probe into account."""
+        self.probes = (*self.probes, probe)
+        self._picture = _Picture(self.probes)
+
+    @property
+    def bracket(self) -> Bracket:
+        """The interval known so far, wider than asked for while the search goes on or when it ended early."""
+        low, high = self._picture.low, self._picture.high
+        return Bracket(low.rate_per_s if low else None, high.rate_per_s if high else None)
+
+    @property
+    def undecided_per_s(self) -> tuple[float, ...]:
+        """Rates that were repeated and still have no verdict."""
+        return tuple(v.rate_per_s for v in self._picture.levels if v.verdict is Verdict.UNKNOWN)
+
+    @property
+    def flaky_per_s(self) -> tuple[float, ...]:
+        """Rates that both passed and failed."""
+        return tuple(v.rate_per_s for v in self._picture.levels if v.passes and v.fails)
+
+    @property
+    def spent_s(self) -> float:
+        """How long all probes took."""
+        return sum(probe.duration_s for probe in self.probes)
+
+    @property
+    def _expected_probe_s(self) -> float:
+        mean_s = self.spent_s / len(self.probes) if self.probes else 0.0
+        return max(self.settings.probe_s, mean_s)
+
+    @property
+    def _is_affordable(self) -> bool:
+        budget_s = self.settings.budget_s
+        return budget_s is None or self.spent_s + self._expected_probe_s <= budget_s * (1 + ROUNDING)
+
+    def next_rate(self) -> float | None:
+        """Return the rate to probe next, the same one until a probe is added; None when the search is done."""
+        return self._wanted() if self._is_affordable else None
+
+    @property
+    def is_done(self) -> bool:
+        """Nothing is left to probe, or there is no time for it."""
+        return self.next_rate() is None
+
+    def _wanted(self) -> float | None:
+        """Return the rate that would be probed if time did not matter."""
+        picture = self._picture
+        if not picture.levels:
+            return self.settings.first_rate_per_s
+        if picture.open or picture.suspects:
+            return (picture.open or picture.suspects)[0].rate_per_s
+        steps = (self._shrink, self._halve_below, self._grow, self._halve_above, self._confirm, self._look_beyond)
+        return next((rate for step in steps if (rate := step()) is not None), None)
+
+    def _shrink(self) -> float | None:
+        lowest, growth = self._picture.levels[0].rate_per_s, self.settings.growth
+        if self._picture.low or lowest <= self.settings.min_rate_per_s:
+            return None
+        if self._picture.undecided_span(from_top=False) >= growth**MAX_UNDECIDED_STEPS * (1 - ROUNDING):
+            return None
+        return max(lowest / growth, self.settings.min_rate_per_s)
+
+    def _grow(self) -> float | None:
+        highest, growth = self._picture.levels[-1].rate_per_s, self.settings.growth
+        if self._picture.high or highest >= self.settings.max_rate_per_s:
+            return None
+        if self._picture.undecided_span(from_top=True) >= growth * (1 - ROUNDING):
+            return None
+        return min(highest * growth, self.settings.max_rate_per_s)
+
+    def _is_precise(self, low_per_s: float, high_per_s: float) -> bool:
+        return high_per_s <= low_per_s * (1 + self.settings.within) * (1 + ROUNDING)
+
+    @property
+    def _is_bracket_precise(self) -> bool:
+        low, high = self._picture.low, self._picture.high
+        return low is not None and high is not None and self._is_precise(low.rate_per_s, high.rate_per_s)
+
+    def _halve(self, gap: tuple[float, float] | None) -> float | None:
+        if gap is None or self._is_bracket_precise or self._is_precise(*gap):
+            return None
+        return math.sqrt(gap[0] * gap[1])
+
+    def _halve_below(self) -> float | None:
+        return self._halve(self._picture.gap_below)
+
+    def _halve_above(self) -> float | None:
+        return self._halve(self._picture.gap_above)
+
+    @property
+    def _unconfirmed(self) -> list[float]:
+        ends = (self._picture.low, self._picture.high) if self.settings.confirm else ()
+        return [end.rate_per_s for end in ends if end and not end.is_firm]
+
+    def _confirm(self) -> float | None:
+        return next(iter(self._unconfirmed), None)
+
+    @property
+    def _unseen_beyond(self) -> list[float]:
+        """Rates outside of the interval that nobody has looked at, if that is asked for."""
+        settings, picture, found = self.settings, self._picture, []
+        if not settings.look_beyond:
+            return []
+        if picture.low:
+            below = picture.low.rate_per_s / settings.growth
+            is_seen = picture.levels[0].rate_per_s <= below * (1 + ROUNDING)
+            found += [] if is_seen or below < settings.min_rate_per_s else [below]
+        if picture.high:
+            above = picture.high.rate_per_s * settings.growth
+            is_seen = picture.levels[-1].rate_per_s >= above * (1 - ROUNDING)
+            found += [] if is_seen or above > settings.max_rate_per_s else [above]
+        return found
+
+    def _look_beyond(self) -> float | None:
+        return next(iter(self._unseen_beyond), None)
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """Why the search ended; None while it goes on."""
+        if not self.is_done:
+            return None
+        if self._wanted() is not None:
+            return Outcome.BUDGET_SPENT
+        if self._is_bracket_precise:
+            return Outcome.PRECISE
+        if self._picture.contradicting:
+            return Outcome.NOT_MONOTONE
+        if self._picture.doubtful:
+            return Outcome.UNDECIDED
+        return Outcome.HIGHEST_PASSES if self._picture.low else Outcome.LOWEST_FAILS
+
+    @property
+    def reason(self) -> str | None:
+        """Say why the search ended and what its answer rests on; None while it goes on."""
+        outcome = self.outcome
+        if outcome is None:
+            return None
+        remarks = [self._ending(outcome)]
+        if outcome is not Outcome.NOT_MONOTONE and self._picture.contradicting:
+            remarks.append(self._contradiction())
+        if outcome is not Outcome.UNDECIDED and self.undecided_per_s:
+            remarks.append(f"no verdict at {_listed(self.undecided_per_s)}")
+        if self.flaky_per_s:
+            remarks.append(f"passed and failed at {_listed(self.flaky_per_s)}")
+        return "; ".join(remarks)
+
+    def _ending(self, outcome: Outcome) -> str:
+        low, high = self.bracket.low_per_s, self.bracket.high_per_s
+        match outcome:
+            case Outcome.PRECISE if low is not None and high is not None:
+                apart = f"{100 * (high / low - 1):.2g} % apart"
+                return f"passes at {format_rate(low)} and fails at {format_rate(high)}, {apart}"
+            case Outcome.BUDGET_SPENT:
+                budget = f"the budget of {format_duration(self.settings.budget_s or 0.0)}"
+                return f"{budget} has no room for another probe after {len(self.probes)}"
+            case Outcome.NOT_MONOTONE:
+                return self._contradiction()
+            case Outcome.UNDECIDED:
+                return (
+                    f"the border cannot be decided: no verdict at {_listed(self.undecided_per_s)}, also when repeated"
+                )
+            case Outcome.HIGHEST_PASSES:
+                return f"passes at the highest rate, {format_rate(self.settings.max_rate_per_s)}"
+            case _:
+                return f"fails at the lowest rate, {format_rate(self.settings.min_rate_per_s)}"
+
+    def _contradiction(self) -> str:
+        failing = [v.rate_per_s for v in self._picture.contradicting if v.verdict is Verdict.FAIL]
+        passing = [v.rate_per_s for v in self._picture.contradicting if v.verdict is Verdict.PASS]
+        return f"not monotone: fails at {_listed(failing)} but passes at {_listed(passing)}"
+
+    @property
+    def probes_left_estimate(self) -> int:
+        """How many probes are still needed if verdicts are clear and the capacity is near, or as many as fit."""
+        if self.is_done:
+            return 0
+        wanted = max(1, self._outstanding())
+        if self.settings.budget_s is None or self._expected_probe_s == 0:
+            return wanted
+        return min(wanted, max(1, int((self.settings.budget_s - self.spent_s) / self._expected_probe_s)))
+
+    def _outstanding(self) -> int:
+        settings, picture = self.settings, self._picture
+        repeats = len(picture.open) + len(picture.suspects)
+        if picture.gap_below is None:
+            ends = 1 if picture.levels else 2
+            checks = 2 * settings.confirm + 2 * settings.look_beyond
+            return repeats + ends + settings.halvings(settings.growth) + checks
+        gaps = () if self._is_bracket_precise else (picture.gap_below, picture.gap_above)
+        halvings = sum(settings.halvings(high / low) for low, high in filter(None, gaps))
+        return repeats + halvings + len(self._unconfirmed) + len(self._unseen_beyond)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return settings and probes as JSON; all else follows from them."""
+        return {
+            "settings": asdict(self.settings),
+            "probes": [{**asdict(p), "verdict": p.verdict.value, "reasons": list(p.reasons)} for p in self.probes],
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> Self:
+        """Read what `to_dict` returned, so that an interrupted search goes on."""
+        try:
+            probes = [
+                Probe(**{**p, "verdict": Verdict(p["verdict"]), "reasons": tuple(p["reasons"])})
+                for p in document["probes"]
+            ]
+            return cls(SearchSettings(**document["settings"]), probes)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise InvalidExperimentError(
+                f"the stored search is not one of ours ({type(error).__name__}: {error})",
+                remedy="restore it from a copy, or start a new search",
+            ) from error
+
+
+def _listed(rates_per_s: Iterable[float]) -> str:
+    """Name some rates, the first three of them.
+
+    >>> _listed([1000.0, 2000.0, 3000.0, 4000.0])
+    '1k/s, 2k/s, 3k/s and 1 more'
+    """
+    rates = [format_rate(rate) for rate in rates_per_s]
+    rest = f" and {len(rates) - 3} more" if len(rates) > 3 else ""
+    return ", ".join(rates[:3]) + rest

@@ -1,0 +1,279 @@
+"""The highest rate that a workload sustains, as an interval between a rate that passes and a rate that fails.
+
+All probes share one Spark session, whose Java has compiled the query before the first of them: the answer is verified,
+and an offline load tells about where to begin.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.clock import Clock, SystemClock
+from streamgauge.errors import UsageError, closest
+from streamgauge.events import Parameters
+from streamgauge.experiment.monitor import Monitor, NoMonitor, Snapshot
+from streamgauge.experiment.run import Experiment, Run, prepare
+from streamgauge.experiment.search import Outcome, Probe, Search, SearchSettings, first_rate
+from streamgauge.experiment.settings import RunSettings
+from streamgauge.store import SetWriter, default_root, open_set
+from streamgauge.units import format_rate, parse_duration
+from streamgauge.verdict import Verdict
+from streamgauge.workloads import Workload
+
+if TYPE_CHECKING:
+    from streamgauge.engine.session import Session
+
+LATENCY_LIMIT = re.compile(r"\s*(mean|p50|p90|p95|p99|max)\s*<=?\s*(\S.*)")
+# Enough events for several full micro-batches of a fast query; a slow one is cut off by the duration.
+OFFLINE_RATE_PER_S = 500_000.0
+OFFLINE_S = 10.0
+
+
+@dataclass(frozen=True)
+class LatencyLimit:
+    """A statistic of the end-to-end latency that must stay below a number of seconds."""
+
+    statistic: str
+    below_s: float
+
+    def judge(self, summary: Mapping[str, Any]) -> tuple[Verdict, str]:
+        """Judge a run; a statistic that it does not have is unknown."""
+        value = summary["end_to_end_latency_s"][self.statistic]
+        if value is None:
+            return Verdict.UNKNOWN, f"too few events for {self.statistic} of the end-to-end latency"
+        verdict = Verdict.PASS if value < self.below_s else Verdict.FAIL
+        return verdict, f"{self.statistic} of the end-to-end latency is {value:.3g} s, the limit {self.below_s:g} s"
+
+
+def parse_latency_limit(text: str) -> LatencyLimit:
+    """Read a limit as people write it.
+
+    >>> parse_latency_limit("p95<2s")
+    LatencyLimit(statistic='p95', below_s=2.0)
+    """
+    match = LATENCY_LIMIT.fullmatch(text)
+    if not match:
+        name = re.split(r"[<\s]", text.strip())[0]
+        remedy = closest(name, ["mean", "p50", "p90", "p95", "p99", "max"]) if "<" in text else "write e.g. p95<2s"
+        raise UsageError(f'"{text}" is no limit of a latency', where="--latency", remedy=remedy)
+    return LatencyLimit(match[1], parse_duration(match[2], where="--latency"))
+
+
+def parse_share(text: str | float, *, where: str = "--within") -> float:
+    """Read a precision, e.g. 5% or 0.05."""
+    try:
+        return float(text.removesuffix("%")) / 100 if isinstance(text, str) and "%" in text else float(text)
+    except ValueError:
+        raise UsageError(f'"{text}" is no precision', where=where, remedy="write e.g. 5%") from None
+
+
+@dataclass(frozen=True)
+class Sustained:
+    """What a search found."""
+
+    set_id: str
+    workload: str
+    search: Search
+
+    @property
+    def verdict(self) -> Verdict:
+        """Pass when both ends of the interval are known as precisely as asked for."""
+        return Verdict.PASS if self.search.outcome is Outcome.PRECISE else Verdict.UNKNOWN
+
+    def document(self) -> dict[str, Any]:
+        """Return the answer; the keys are those of `sustain --json`."""
+        bracket = self.search.bracket
+        return {
+            "set_id": self.set_id,
+            "workload": self.workload,
+            "verdict": self.verdict.value,
+            "reason": self.search.reason,
+            "sustainable_rate_per_s": {"low": bracket.low_per_s, "high": bracket.high_per_s},
+            "probes": [
+                {
+                    "rate_per_s": probe.rate_per_s,
+                    "verdict": probe.verdict.value,
+                    "run_id": probe.run_id,
+                    "duration_s": probe.duration_s,
+                    "reasons": list(probe.reasons),
+                }
+                for probe in self.search.probes
+            ],
+        }
+
+
+class _Told:
+    """Tells the watcher of a probe which probe it is."""
+
+    def __init__(self, monitor: Monitor, prefix: str) -> None:
+        self.monitor, self.prefix = monitor, prefix
+
+    def show(self, snapshot: Snapshot) -> None:
+        self.monitor.show(replace(snapshot, phase=f"{self.prefix}{snapshot.phase}"))
+
+
+def sustain(
+    workload: str,
+    *,
+    within: str | float = "5%",
+    budget: str | float | None = None,
+    latency: str | None = None,
+    resume: str | None = None,
+    events: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    runs: str | Path | None = None,
+    monitor: Monitor | None = None,
+    **settings: Any,
+) -> Sustained:
+    """Search for the highest rate that a workload sustains; `settings` are those of `run`, for every probe.
+
+    >>> import streamgauge as sg
+    >>> sg.sustain("ysb", within="10%", budget="8min").search.bracket  # doctest: +SKIP
+    """
+    chosen, checked, parsed = prepare(workload, events, parameters, settings)
+    root = Path(runs) if runs is not None else default_root(os.environ)
+    searching = _Searching(
+        workload=chosen,
+        parameters=checked,
+        settings=replace(parsed, load="open"),
+        root=root,
+        monitor=monitor or NoMonitor(),
+        clock=SystemClock(),
+        limit=parse_latency_limit(latency) if latency else None,
+        within=parse_share(within),
+        budget_s=None if budget is None else parse_duration(budget, where="--budget"),
+        first_per_s=None if settings.get("rate") is None else parsed.rate_per_s,
+    )
+    return searching.execute(resume)
+
+
+@dataclass
+class _Searching:
+    """A search in the making."""
+
+    workload: Workload
+    parameters: Parameters
+    settings: RunSettings
+    root: Path
+    monitor: Monitor
+    clock: Clock
+    limit: LatencyLimit | None
+    within: float
+    budget_s: float | None
+    first_per_s: float | None
+
+    def execute(self, resume: str | None) -> Sustained:
+        """Search until the interval is narrow enough or the budget is spent; every probe is stored at once."""
+        from streamgauge.engine.session import SessionSettings, temporary_session
+
+        self.started_s = self.clock.monotonic_s()
+        writer = self._writer(resume)
+        self.verify = self.settings.verify
+        try:
+            with temporary_session(SessionSettings(self.settings.master, self.settings.conf)) as session:
+                search = self._search(session, writer)
+        except BaseException:
+            writer.update(status="interrupted")
+            raise
+        found = Sustained(writer.set_id, self.workload.name, search)
+        writer.update(status="finished", result=found.document())
+        return found
+
+    def _writer(self, resume: str | None) -> SetWriter:
+        if resume is not None:
+            stored = open_set(self.root, resume)
+            self._refuse_other(stored.document)
+            return SetWriter.resume(stored)
+        asked = {"workload": self.workload.name, "configuration": self._asked()}
+        return SetWriter.create(self.root, kind="sustain", title=self.workload.name, document=asked, clock=self.clock)
+
+    def _asked(self) -> dict[str, Any]:
+        """Return what the probes have in common; a search goes on only with the same."""
+        limit = None if self.limit is None else f"{self.limit.statistic}<{self.limit.below_s:g}s"
+        document = self.settings.document() | {"parameters": self.parameters.model_dump(), "latency": limit}
+        return {key: value for key, value in document.items() if key not in ("rate_per_s", "verify")}
+
+    def _refuse_other(self, document: Mapping[str, Any]) -> None:
+        asked, stored = self._asked(), document.get("configuration", {})
+        differing = [key for key in asked if asked[key] != stored.get(key)]
+        if document.get("workload") != self.workload.name or differing:
+            what = ", ".join(differing) or "workload"
+            raise UsageError(
+                f"the search was made with another {what}",
+                where="--resume",
+                remedy="repeat the options of the search that is to go on",
+            )
+
+    def _search(self, session: "Session", writer: SetWriter) -> Search:
+        if "search" in writer.document:
+            search = Search.from_dict(writer.document["search"])
+            search.settings = replace(search.settings, within=self.within, budget_s=self._left_s(search.spent_s))
+        else:
+            first = self.first_per_s or self._guess(session, writer)
+            probe_s = self.settings.load_s
+            search = Search(
+                SearchSettings(first, within=self.within, budget_s=self._left_s(0.0), probe_s=probe_s, confirm=True)
+            )
+        while (rate_per_s := search.next_rate()) is not None:
+            search.add(self._probe(session, rate_per_s, search, writer))
+            writer.update(search=search.to_dict())
+        return search
+
+    def _left_s(self, spent_s: float) -> float | None:
+        """Return the budget for all probes: what is left after the start, and what earlier ones have spent."""
+        if self.budget_s is None:
+            return None
+        return max(1.0, self.budget_s - (self.clock.monotonic_s() - self.started_s)) + spent_s
+
+    def _guess(self, session: "Session", writer: SetWriter) -> float:
+        """Begin near the maximum that the query reaches when all events are there at once."""
+        settings = replace(
+            self.settings, load="offline", rate_per_s=OFFLINE_RATE_PER_S, warmup_s=2.0, duration_s=OFFLINE_S
+        )
+        found = self._run(session, settings, "first guess: ")
+        writer.add(found.run_id, role="first guess", verdict=found.verdict)
+        rate_per_s = found.summary["processed_rate_per_s"]
+        return first_rate(rate_per_s) if rate_per_s else self.settings.rate_per_s
+
+    def _run(self, session: "Session", settings: RunSettings, prefix: str) -> Run:
+        settings = replace(settings, verify=self.verify)
+        monitor = _Told(self.monitor, prefix)
+        self.workload.check(self.parameters, settings.law.mean_rate_per_s(settings.load_s))
+        found = Experiment(self.workload, self.parameters, settings, self.root, monitor, self.clock, session).execute()
+        if found.stored().status == "interrupted":
+            raise KeyboardInterrupt
+        # The answer does not change between probes.
+        self.verify = False
+        return found
+
+    def _probe(self, session: "Session", rate_per_s: float, search: Search, writer: SetWriter) -> Probe:
+        began_s = self.clock.monotonic_s()
+        bracket = search.bracket
+        low = "?" if bracket.low_per_s is None else format_rate(bracket.low_per_s)
+        high = "?" if bracket.high_per_s is None else format_rate(bracket.high_per_s)
+        number = len(search.probes) + 1
+        prefix = f"probe {number} at {format_rate(rate_per_s)}, between {low} and {high}: "
+        found = self._run(session, replace(self.settings, rate_per_s=rate_per_s), prefix)
+        verdict, reasons = judge_probe(found.summary, self.limit)
+        writer.add(found.run_id, role="probe", rate_per_s=rate_per_s, verdict=verdict.value)
+        return Probe(rate_per_s, verdict, self.clock.monotonic_s() - began_s, found.run_id, reasons)
+
+
+def judge_probe(summary: Mapping[str, Any], limit: LatencyLimit | None) -> tuple[Verdict, tuple[str, ...]]:
+    """Judge whether a rate is sustained.
+
+    A run with too few micro-batches for a steady state can still show that its queue stays empty.
+    """
+    steady = summary["steady_state"]
+    found = [
+        (Verdict(f["verdict"]), str(f["reason"]))
+        for f in summary["findings"]
+        if f["question"] != "steady" or steady["change"] is not None
+    ]
+    if limit is not None:
+        found.append(limit.judge(summary))
+    reasons = tuple(reason for verdict, reason in found if verdict is not Verdict.PASS)
+    return Verdict.combine(verdict for verdict, _ in found), reasons

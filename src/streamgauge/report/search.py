@@ -1,0 +1,60 @@
+"""What a search for the sustainable rate found: the interval in words, then its probes."""
+
+from rich.console import Console
+from rich.text import Text
+
+from streamgauge.experiment.search import Bracket
+from streamgauge.experiment.sustain import Sustained
+from streamgauge.report.console import COLOURS, console, key_values, plain_table
+from streamgauge.units import format_duration, format_rate
+
+
+def in_words(bracket: Bracket) -> str:
+    """Say what is known about the sustainable rate.
+
+    >>> in_words(Bracket(80_000.0, 84_000.0))
+    'between 80k/s, which is sustained, and 84k/s, which is not'
+    >>> in_words(Bracket(80_000.0, None))
+    'at least 80k/s; no rate failed'
+    """
+    low, high = bracket.low_per_s, bracket.high_per_s
+    if low is not None and high is not None:
+        return f"between {format_rate(low)}, which is sustained, and {format_rate(high)}, which is not"
+    if low is not None:
+        return f"at least {format_rate(low)}; no rate failed"
+    if high is not None:
+        return f"below {format_rate(high)}; no rate passed"
+    return "unknown: no probe passed or failed"
+
+
+def print_search(found: Sustained, out: Console | None = None) -> None:
+    """Print the interval, why the search ended, and the probes in their order."""
+    out = out or console()
+    verdict = found.verdict.value
+    out.print()
+    out.print(Text.assemble((verdict.upper(), f"bold {COLOURS[verdict]}"), f"  {found.workload}"))
+    out.print(
+        key_values(
+            [
+                ("sustained", in_words(found.search.bracket)),
+                ("search", found.search.reason or "goes on"),
+                ("took", f"{len(found.search.probes)} probes, {format_duration(found.search.spent_s)}"),
+            ]
+        )
+    )
+    out.print()
+    table = plain_table()
+    for name in ("probe", "rate", "verdict", "why", "run"):
+        table.add_column(name, justify="right" if name in ("probe", "rate") else "left", overflow="fold")
+    for number, probe in enumerate(found.search.probes, 1):
+        why = probe.reasons[0] if probe.reasons else ""
+        table.add_row(
+            str(number),
+            format_rate(probe.rate_per_s),
+            Text(probe.verdict.value, style=COLOURS[probe.verdict.value]),
+            why,
+            probe.run_id or "",
+        )
+    out.print(table)
+    out.print()
+    out.print(key_values([("stored as", found.set_id)]))
