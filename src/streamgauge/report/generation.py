@@ -32,4 +32,5 @@ def print_generation(result: Generation, out: Console | None = None) -> None:
     more = f" and {len(result.files) - 1} more" if len(result.files) > 1 else ""
     rows = [("events", f"{result.events:,} of {result.stream}"), ("files", f"{result.files[0]}{more}")]
     out.print(key_values([*rows, ("sha256", result.sha256)]))
-    out.print(Text("the digest is over the events as JSON lines, whatever format and number of files"))
+    form = "in this form" if result.format.startswith("canonical") else "as JSON lines, whatever the format"
+    out.print(Text(f"the digest is over the events {form}, and does not depend on the number of files"))
