@@ -160,13 +160,13 @@ def _near(path: Path) -> str:
     return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
-def _print_numbers(s: Mapping[str, Any], out: Console) -> None:
+def key_facts(s: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the numbers of a measured run in words, line by line."""
     unprocessed = f", {s['events_unprocessed']:,} not processed" if s["events_unprocessed"] else ""
-    is_offline = s.get("load") == "offline"
     rows = [
         ("throughput", _rates(s)),
         ("events", f"{s['events']:,} offered, {s['events_processed']:,} processed{unprocessed}"),
-        *([] if is_offline else [("backlog", _backlog(s))]),
+        *([] if s.get("load") == "offline" else [("backlog", _backlog(s))]),
         ("batches", _batches(s)),
         ("measured", _steady(s)),
     ]
@@ -180,10 +180,13 @@ def _print_numbers(s: Mapping[str, Any], out: Console) -> None:
         rows.append(("generator", _generator(s)))
     if s.get("convergence"):
         rows.append(("convergence", _convergence(s)))
-    rows.append(("answer", _answer(s)))
-    out.print(key_values(rows))
+    return [*rows, ("answer", _answer(s))]
+
+
+def _print_numbers(s: Mapping[str, Any], out: Console) -> None:
+    out.print(key_values(key_facts(s)))
     out.print()
-    if not is_offline:
+    if s.get("load") != "offline":
         out.print(_latency_table(s))
         out.print()
     if s["phases_s"]:

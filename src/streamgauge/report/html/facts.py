@@ -138,24 +138,7 @@ def has_numbers(summary: Mapping[str, Any]) -> bool:
 
 def key_facts(s: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the lines that the terminal prints under the verdict."""
-    if not has_numbers(s):
-        return []
-    unprocessed = f", {s['events_unprocessed']:,} not processed" if s["events_unprocessed"] else ""
-    events = f"{s['events']:,} offered, {s['events_processed']:,} processed{unprocessed}"
-    rows: list[tuple[str, str]] = [("throughput", terminal._rates(s)), ("events", events)]
-    if s.get("load") != "offline":
-        rows.append(("backlog", terminal._backlog(s)))
-    rows += [("batches", terminal._batches(s)), ("measured", terminal._steady(s))]
-    if s["state"]["rows_max"]:
-        rows.append(("state", terminal._state(s)))
-    optional = (
-        ("resources", "processes", terminal._processes),
-        ("core_use", "cores", terminal._core_use),
-        ("generator", "generator", terminal._generator),
-        ("convergence", "convergence", terminal._convergence),
-    )
-    rows += [(name, tell(s)) for key, name, tell in optional if s.get(key)]
-    return [*rows, ("answer", terminal._answer(s))]
+    return terminal.key_facts(s) if has_numbers(s) else []
 
 
 def latency_rows(s: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any]]]:
