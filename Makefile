@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench bench-queries bench-flink bench-streambench setup clean
+.PHONY: help demo test lint bench bench-queries bench-flink bench-streambench bench-sustain setup clean
 
 help: ## show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -39,6 +39,9 @@ bench-flink: setup ## compare NEXMark queries with Apache Flink's SQL
 
 bench-streambench: setup ## test the directions that StreamBench's authors published
 	@$(BIN)/python benchmarks/streambench.py
+
+bench-sustain: setup ## search for a sustainable rate that is known
+	@$(BIN)/python benchmarks/sustain.py
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) benchmarks/flink/.venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,5 +1,6 @@
 """A Spark session of our own: quiet, on loopback, with everything it leaves behind in one scratch folder."""
 
+import logging
 import os
 import shutil
 import signal
@@ -175,6 +176,19 @@ def _launch(conf: Mapping[str, str], scratch: Path, log: Path) -> Any:
                 where=str(log),
                 remedy=f"{_first_error(log)}; check --conf and the memory of this machine",
             ) from error
+        except BaseException:
+            _kill_half_started(properties)
+            raise
+
+
+def _kill_half_started(properties: Path) -> None:
+    """End a Java process that nobody waits for any more; it is known by the file that it was given."""
+    import psutil
+
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if any(str(properties) in word for word in process.cmdline()):
+                process.kill()
 
 
 def _first_error(log: Path) -> str:
@@ -182,6 +196,17 @@ def _first_error(log: Path) -> str:
     lines = [line for line in lines if line and not line.startswith("at ")]
     telling = [line for line in lines if any(word in line for word in ("nvalid", "rror", "xception"))]
     return (telling or lines or ["it said nothing"])[0][:300]
+
+
+@contextmanager
+def _unheard_bridge() -> Iterator[None]:
+    """Keep tracebacks of broken off calls to Java to whoever listens to the log; by default nobody does."""
+    root, nobody = logging.getLogger(), logging.NullHandler()
+    root.addHandler(nobody)
+    try:
+        yield
+    finally:
+        root.removeHandler(nobody)
 
 
 @contextmanager
@@ -196,7 +221,7 @@ def open_session(settings: SessionSettings, *, scratch: Path, log: Path) -> Iter
             remedy="stop it first, or call streamgauge from a process of its own",
         )
     conf = spark_conf(settings, scratch)
-    with _environment(_python(settings, scratch)):
+    with _unheard_bridge(), _environment(_python(settings, scratch)):
         gateway = _launch(conf, scratch, log)
         try:
             context = _connect(gateway, log)

@@ -27,6 +27,8 @@ def print_verifications(results: Verifications, out: Console | None = None) -> N
     """Print a row per workload, and what differs where something does."""
     out = out or console()
     table = plain_table()
+    # With the usual space between columns, long names would be cut.
+    table.padding = (0, 1)
     table.add_column("workload")
     table.add_column("verdict")
     for name in ("events", "batches", "expected", "got", "missing", "extra"):
