@@ -8,20 +8,20 @@ from streamgauge.errors import UsageError
 
 
 @given(st.integers(1, 5_000), st.integers(1, 4))
-def test_whole_rates_give_exact_times(rate, duration_s):
+def test_l1_whole_rates_give_exact_times(rate, duration_s):
     schedule = Constant(float(rate)).schedule(float(duration_s))
     numbers = np.arange(schedule.total)
     assert np.array_equal(schedule.times_us(numbers), numbers * 1_000_000 // rate)
 
 
 @given(st.floats(0.1, 1e7), st.floats(0.01, 7_200))
-def test_the_total_is_rate_times_duration_within_one(rate_per_s, duration_s):
+def test_l1_the_total_is_rate_times_duration_within_one(rate_per_s, duration_s):
     total = Constant(rate_per_s).schedule(duration_s).total
     assert abs(total - rate_per_s * duration_s) <= 1
 
 
 @given(st.floats(0.5, 1e6), st.floats(0.01, 3_600), st.floats(0, 1))
-def test_every_time_is_the_number_by_the_rate_within_a_microsecond(rate_per_s, duration_s, position):
+def test_l1_every_time_is_the_number_by_the_rate_within_a_microsecond(rate_per_s, duration_s, position):
     schedule = Constant(rate_per_s).schedule(duration_s)
     if schedule.total:
         n = int(position * (schedule.total - 1))

@@ -63,7 +63,7 @@ def test_l2_other_seeds_give_other_numbers():
     assert len(found) == 6
 
 
-def test_numbers_do_not_depend_on_when_the_load_ends():
+def test_l2_numbers_do_not_depend_on_when_the_load_ends():
     long = Poisson(12_345.0, 3).schedule(9.0)
     for end_us in (10_000, 1_000_000, 1_234_567, 8_999_999):
         short = Poisson(12_345.0, 3).schedule(end_us / 1e6)

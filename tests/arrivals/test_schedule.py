@@ -36,7 +36,7 @@ def test_intended_times_never_decrease_and_stay_inside_the_load(schedule):
 
 
 @given(schedules(), st.lists(st.integers(-10, 6 * 10**7), max_size=20))
-def test_created_counts_exactly_the_events_up_to_a_time(schedule, extra):
+def test_l1_created_counts_exactly_the_events_up_to_a_time(schedule, extra):
     times = all_times(schedule)
     probes = np.unique(np.concatenate([times - 1, times, times + 1, schedule.time_us, extra]).astype(np.int64))
     assert np.array_equal(schedule.created(probes), np.searchsorted(times, probes, side="right"))
@@ -58,7 +58,7 @@ def test_the_sum_of_times_is_exact_up_to_rounding(drawn):
 
 
 @given(schedules_with_ranges(), st.integers(1, 500))
-def test_chunks_cover_the_range_once_and_reproduce_every_time(drawn, max_events):
+def test_l2_chunks_cover_the_range_once_and_reproduce_every_time(drawn, max_events):
     schedule, first, last = drawn
     chunks = schedule.chunks(first, last, max_events)
     numbers, times = [], []

@@ -146,7 +146,7 @@ def test_a_mistake_in_a_parquet_file_is_named_by_its_row(write):
         ({"speed": 1000.0, "loop": True}, "the trace lasts 5 ms"),
     ],
 )
-def test_parameters_that_make_no_load_are_refused(write, parameters, message):
+def test_l5_parameters_that_make_no_load_are_refused(write, parameters, message):
     with pytest.raises(UsageError, match=message):
         Trace.read(write(RATES), **parameters)
 

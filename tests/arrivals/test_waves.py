@@ -32,7 +32,7 @@ def test_every_quarter_of_a_phase_has_the_rate_of_the_table(law, rates_per_s):
         (ReverseSawtooth, [4375, 7500, 9375, 10_000, 14_375]),
     ],
 )
-def test_every_quarter_of_a_phase_has_the_events_of_the_table(law, counts):
+def test_l1_every_quarter_of_a_phase_has_the_events_of_the_table(law, counts):
     schedule = law(PEAK_PER_S, PHASE_S).schedule(25.0)
     assert schedule.created(np.array([5, 10, 15, 20, 25]) * 1_000_000 - 1).tolist() == counts
 
@@ -69,7 +69,7 @@ def test_an_offset_shifts_the_wave(law):
 
 
 @pytest.mark.parametrize("law", [Sine, Sawtooth, ReverseSawtooth])
-def test_the_mean_rate_of_any_ten_seconds_is_within_one_percent(law):
+def test_l1_the_mean_rate_of_any_ten_seconds_is_within_one_percent(law):
     wave = law(2000.0, 300.0)
     schedule = wave.schedule(600.0)
     starts_s = np.arange(0.0, 590.0)

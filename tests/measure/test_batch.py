@@ -51,7 +51,7 @@ def test_event_numbers_come_from_the_offsets_and_not_from_the_rows():
     assert (batch.batch_id, batch.first, batch.last, batch.left, batch.events) == (7, 700, 900, 50, 200)
 
 
-def test_phases_add_up_to_the_trigger():
+def test_t2_phases_add_up_to_the_trigger():
     batch = batch_from_progress(progress())
     assert batch.phases_s["execution"] == 0.15
     assert batch.phases_s["other"] == pytest.approx(0.03)
@@ -59,9 +59,17 @@ def test_phases_add_up_to_the_trigger():
     assert set(batch.phases_s) == {*PHASES.values(), "other"}
 
 
-def test_phases_that_overlap_do_not_make_the_rest_negative():
+def test_t2_phases_that_overlap_do_not_make_the_rest_negative():
     duration_ms = {"addBatch": 300, "triggerExecution": 260}
     assert batch_from_progress(progress(durationMs=duration_ms)).phases_s["other"] == 0.0
+
+
+@pytest.mark.parametrize("label", ["2026-01-02T02:04:05.678Z", "2026-01-02T04:04:05.678Z", "1999-12-31T23:59:59.999Z"])
+def test_t3_a_jump_of_the_wall_clock_moves_the_labels_of_a_batch_and_none_of_its_durations(label):
+    before, after = batch_from_progress(progress()), batch_from_progress(progress(timestamp=label))
+    assert after.started_us != before.started_us
+    assert (after.duration_s, after.phases_s) == (before.duration_s, before.phases_s)
+    assert after.emitted_us - after.started_us == before.emitted_us - before.started_us
 
 
 def test_state_is_summed_over_the_operators():

@@ -1,9 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from streamgauge.arrivals import Constant
+from streamgauge.clock import ManualClock
 from streamgauge.measure import RELATIVE_ERROR, Histogram, batch_latency, negative_events
 
 from .samples import ORIGIN_US, make_batch, schedules
@@ -26,7 +29,7 @@ def brute_force(schedule, batch, first, last):
 
 @given(emitted_batches())
 @settings(max_examples=200)
-def test_the_histogram_equals_the_one_of_every_single_event(drawn):
+def test_t2_the_histogram_equals_the_one_of_every_single_event(drawn):
     schedule, batch = drawn
     found = batch_latency(schedule, ORIGIN_US, batch)
     expected = Histogram.from_values_us(brute_force(schedule, batch, batch.first, batch.last))
@@ -36,7 +39,7 @@ def test_the_histogram_equals_the_one_of_every_single_event(drawn):
 
 
 @given(emitted_batches())
-def test_negative_latencies_are_all_counted(drawn):
+def test_t2_negative_latencies_are_all_counted(drawn):
     schedule, batch = drawn
     expected = int(np.sum(brute_force(schedule, batch, batch.first, batch.last) < 0))
     assert negative_events(schedule, ORIGIN_US, batch) == expected
@@ -74,6 +77,14 @@ def test_a_batch_without_events_has_an_empty_histogram():
     assert negative_events(schedule, ORIGIN_US, make_batch(3, 5, 5)) == 0
 
 
+def test_events_that_were_never_offered_have_no_latency():
+    schedule = Constant(10.0).schedule(1.0)
+    inside, beyond = (make_batch(0, 0, last, emitted_s=2) for last in (10, 15))
+    assert batch_latency(schedule, ORIGIN_US, beyond) == batch_latency(schedule, ORIGIN_US, inside)
+    assert negative_events(schedule, ORIGIN_US, beyond) == 0
+    assert batch_latency(schedule, ORIGIN_US, make_batch(1, 12, 15)) == Histogram.empty()
+
+
 def test_millions_of_events_are_measured_exactly_without_touching_each():
     schedule = Constant(4_000_000.0).schedule(100.0)
     batch = make_batch(0, 0, schedule.total, emitted_s=100.0)
@@ -81,6 +92,54 @@ def test_millions_of_events_are_measured_exactly_without_touching_each():
     assert histogram.count == 400_000_000
     assert histogram.mean_s == pytest.approx(50.0, rel=1e-6)
     assert histogram.quantile_s(0.99) == pytest.approx(99.0, rel=RELATIVE_ERROR)
+
+
+@given(emitted_batches(), st.integers(0, 10**7))
+def test_t2_waiting_and_processing_add_up_to_the_end_to_end_latency_of_every_event(drawn, processing_us):
+    schedule, late = drawn
+    # No event is emitted before it is due: the batch starts when the last of its events exists, or later.
+    newest_us = int(schedule.times_us(late.last - 1)) if late.events else 0
+    started_us = max(late.emitted_us, ORIGIN_US + newest_us)
+    batch = replace(late, started_us=started_us, emitted_us=started_us + processing_us)
+    waiting_us = started_us - ORIGIN_US - schedule.times_us(np.arange(batch.first, batch.last))
+    found = batch_latency(schedule, ORIGIN_US, batch)
+    expected = Histogram.from_values_us(waiting_us + processing_us)
+    assert np.all(waiting_us >= 0)
+    assert negative_events(schedule, ORIGIN_US, batch) == 0
+    assert np.array_equal(found.counts, expected.counts)
+    assert (found.min_us, found.max_us) == (expected.min_us, expected.max_us)
+
+
+def open_loop(schedule, clock, *, stall_at_s, stall_s):
+    """Take all that is due, again and again, into a sink that needs 50 ms and stalls once."""
+    batches, first = [], 0
+    while first < schedule.total:
+        started_s, last = clock.monotonic_s(), int(schedule.created(round(clock.monotonic_s() * 1e6)))
+        clock.sleep(0.05)
+        if started_s >= stall_at_s:
+            clock.sleep(stall_s)
+            stall_s = 0.0
+        emitted_s = clock.monotonic_s()
+        batches.append(make_batch(len(batches), first, last, started_s=started_s, emitted_s=emitted_s))
+        first = last
+    return batches
+
+
+def test_l3_a_stalled_sink_changes_no_intended_time_and_its_lateness_is_recorded_at_full_size():
+    schedule = Constant(100.0).schedule(10.0)
+    smooth = open_loop(schedule, ManualClock(), stall_at_s=4.0, stall_s=0.0)
+    stalled = open_loop(schedule, ManualClock(), stall_at_s=4.0, stall_s=2.0)
+    latenesses_s = []
+    for batches in (smooth, stalled):
+        numbers = np.concatenate([np.arange(b.first, b.last) for b in batches])
+        assert np.array_equal(numbers, np.arange(1_000))
+        oldest_us = schedule.times_us([b.first for b in batches if b.events])
+        taken_us = np.array([b.started_us for b in batches if b.events]) - ORIGIN_US
+        latenesses_s.append((taken_us - oldest_us) / 1e6)
+    assert latenesses_s[0].max() <= 0.06
+    assert latenesses_s[1].max() == pytest.approx(2.05, abs=0.02)
+    waited = [batch_latency(schedule, ORIGIN_US, b).max_us / 1e6 for b in stalled if b.events]
+    assert max(waited) == pytest.approx(2.1, abs=0.02)
 
 
 def stalling_server(schedule, *, service_us, stall_us):
@@ -95,7 +154,7 @@ def stalling_server(schedule, *, service_us, stall_us):
     return np.array(sent), np.array(answered)
 
 
-def test_a_stall_is_seen_at_full_size_from_intended_time_and_hidden_from_send_time():
+def test_t1_a_stall_is_seen_at_full_size_from_intended_time_and_hidden_from_send_time():
     schedule = Constant(100.0).schedule(10.0)
     sent_us, answered_us = stalling_server(schedule, service_us=1_000, stall_us=(4_000_000, 5_000_000))
     batches = [make_batch(n, n, n + 1, emitted_s=t / 1e6) for n, t in enumerate(answered_us)]

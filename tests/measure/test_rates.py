@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from streamgauge.arrivals import Constant
 from streamgauge.measure import ingested_rate, offered_rate, processed_rate
@@ -42,6 +43,17 @@ def test_the_processed_rate_is_the_line_through_the_emissions():
         make_batch(2, 1_100, 1_400, emitted_s=4),
     ]
     assert processed_rate(batches, *FOREVER) == pytest.approx(np.polyfit([1, 2, 4], [1_000, 1_100, 1_400], 1)[0])
+
+
+def test_s7_rates_equal_the_linear_regression_of_scipy():
+    rng = np.random.default_rng(1)
+    times_s, events = np.round(np.cumsum(rng.uniform(0.2, 2.0, 50)), 6), np.cumsum(rng.integers(0, 5_000, 50))
+    batches = [
+        make_batch(k, 0, int(n), started_s=t, emitted_s=t) for k, (t, n) in enumerate(zip(times_s, events, strict=True))
+    ]
+    expected = stats.linregress(times_s, events).slope
+    assert processed_rate(batches, *FOREVER) == pytest.approx(expected, rel=1e-9)
+    assert ingested_rate(batches, *FOREVER) == pytest.approx(expected, rel=1e-9)
 
 
 def test_the_ingested_rate_runs_from_start_to_start():

@@ -58,10 +58,10 @@ def test_s1_coverage_of_the_mean_of_an_autocorrelated_series():
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_s2_at_most_5_of_100_rearrangements_of_one_set_differ(shape):
-    runs = SHAPES[shape](np.random.default_rng(3), 12)
-    chosen = [np.isin(range(12), half) for half in combinations(range(12), 6)]
+    runs = SHAPES[shape](np.random.default_rng(3), 13)
+    chosen = [np.isin(range(13), half) for half in combinations(range(13), 6)]
     decisions = [compare_samples(runs[half], runs[~half]).decision for half in chosen]
-    assert len(decisions) == 924
+    assert len(decisions) == 1716
     assert np.mean([decision in ("higher", "lower") for decision in decisions]) <= 0.05
 
 
@@ -151,13 +151,48 @@ def test_s5_many_metrics_without_a_change_seldom_show_one():
     assert false["alone"] > 0.15 * len(families)
 
 
-def test_s5_a_change_that_more_metrics_make_doubtful_is_undecided():
+def test_s5_a_clear_change_stays_one_among_metrics_of_the_same_runs():
+    """No rearrangement of four and four runs separates any metric as far, so the p-value stays 2 of 70."""
     moved = ([100, 101, 102, 103], [200, 201, 202, 203])
     still = ([100.0, 100.1, 100.2, 100.3], [100.1, 100.2, 100.0, 100.4])
     first, second = compare_metrics({"moved": moved, "still": still})
-    assert (first.effect.decision, first.adjusted_p) == ("undecided", pytest.approx(4 / 70))
+    assert (first.effect.decision, first.adjusted_p) == ("higher", pytest.approx(2 / 70))
     assert second.effect.decision == "no change"
-    assert runs_needed(metrics=2) == 5
+
+
+def test_s5_more_pairs_of_sets_make_the_same_change_doubtful():
+    moved = ([100, 101, 102, 103], [200, 201, 202, 203])
+    (only,) = compare_metrics({"moved": moved}, comparisons=2)
+    assert (only.effect.decision, only.adjusted_p) == ("undecided", pytest.approx(4 / 70))
+    assert runs_needed(comparisons=2) == 5
+
+
+def test_s5_the_adjustment_equals_that_of_all_rearrangements_counted_one_by_one():
+    rng = np.random.default_rng(4)
+    a, b = rng.lognormal(0, 0.1, (3, 5)), rng.lognormal([[0.3], [0.15], [0.0]], 0.1, (3, 4))
+    pooled = np.log(np.concatenate([a, b], axis=1))
+
+    def statistic(metric, chosen):
+        x, y = metric[list(chosen)], np.delete(metric, list(chosen))
+        return abs(y.mean() - x.mean()) / math.sqrt(x.var(ddof=1) / len(x) + y.var(ddof=1) / len(y))
+
+    all_sizes = np.array([[statistic(m, chosen) for m in pooled] for chosen in combinations(range(9), 5)])
+    actual = all_sizes[0]
+    order, expected, least = np.argsort(-actual), {}, 0.0
+    for rank, k in enumerate(order):
+        least = max(least, float(np.mean(all_sizes[:, order[rank:]].max(axis=1) >= actual[k] - 1e-9)))
+        expected[k] = least
+    found = compare_metrics({str(k): (a[k], b[k]) for k in range(3)})
+    assert [named.adjusted_p for named in found] == [
+        pytest.approx(max(expected[k], found[k].effect.p)) for k in range(3)
+    ]
+
+
+def test_s5_metrics_that_lack_runs_are_corrected_by_holm():
+    moved = ([100, 101, 102, 103, 104], [200, 201, 202, 203, 204])
+    fewer = ([100.0, 100.1, 100.2, 100.3], [100.1, 100.2, 100.0, 100.4])
+    first, _ = compare_metrics({"moved": moved, "fewer": fewer})
+    assert first.adjusted_p == pytest.approx(2 * 2 / 252)
 
 
 def test_s5_a_metric_without_a_ratio_is_named():

@@ -21,13 +21,13 @@ def brute_force_cut(values):
 
 
 @given(st.integers(0, 10_000), st.integers(25, 120))
-def test_the_cut_minimises_the_squared_standard_error_of_group_means(seed, points):
+def test_c4_the_cut_minimises_the_squared_standard_error_of_group_means(seed, points):
     values = np.random.default_rng(seed).standard_normal(points)
     assert find_steady_state(values).cut == brute_force_cut(values)
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=25, max_size=100))
-def test_the_cut_never_drops_more_than_half(values):
+def test_c4_the_cut_never_drops_more_than_half(values):
     assert 0 <= find_steady_state(values).cut <= len(values) / 2
 
 
@@ -43,7 +43,7 @@ def test_dependent_noise_is_settled_in_95_of_100_series(phi):
     assert np.mean(settled) >= 0.95
 
 
-def test_the_cut_lies_where_a_decaying_transient_has_ended():
+def test_c4_the_cut_lies_where_a_decaying_transient_has_ended():
     rng = np.random.default_rng(11)
     transient = 10 * np.exp(-np.arange(300) / 15)
     found = [find_steady_state(10 + autoregression(rng, 300, 0.5) + transient) for _ in range(SERIES)]
@@ -52,14 +52,14 @@ def test_the_cut_lies_where_a_decaying_transient_has_ended():
     assert np.mean([state.settled for state in found]) >= 0.95
 
 
-def test_a_linear_drift_never_settles():
+def test_c4_a_linear_drift_never_settles():
     rng = np.random.default_rng(13)
     found = [find_steady_state(10 + rng.standard_normal(60) + np.arange(60) / 3) for _ in range(SERIES)]
     assert np.mean([state.settled for state in found]) <= 0.01
     assert "points still rise by" in found[0].reason
 
 
-def test_a_transient_longer_than_the_run_is_not_settled():
+def test_c4_a_transient_longer_than_the_run_is_not_settled():
     rng = np.random.default_rng(17)
     transient = 20 * np.exp(-np.arange(300) / 150)
     found = [find_steady_state(10 + autoregression(rng, 300, 0.5) + transient) for _ in range(SERIES)]
@@ -94,7 +94,7 @@ def test_a_drift_around_zero_is_reported_without_a_share():
 
 
 @pytest.mark.parametrize("points", [0, 1, 24])
-def test_too_few_points_are_not_settled(points):
+def test_c4_too_few_points_are_not_settled(points):
     state = find_steady_state([1.0] * points)
     assert (state.cut, state.settled) == (0, False)
     assert state.reason == f"too few points for a steady state: {points} of at least 25"

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from streamgauge.measure import slope_interval, theil_sen
 from streamgauge.measure.trend import level_shift, student_quantile
@@ -17,12 +18,12 @@ def autoregression(rng, points, phi):
 
 
 @given(st.lists(st.integers(-1000, 1000), min_size=2, max_size=30))
-def test_the_slope_is_the_median_over_all_pairs(values):
+def test_c1_the_slope_is_the_median_over_all_pairs(values):
     pairs = [(values[j] - values[i]) / (j - i) for i in range(len(values)) for j in range(i + 1, len(values))]
     assert theil_sen(range(len(values)), values) == pytest.approx(float(np.median(pairs)))
 
 
-def test_a_quarter_of_wild_points_does_not_move_the_slope_far():
+def test_c1_a_quarter_of_wild_points_does_not_move_the_slope_far():
     t = np.arange(40.0)
     y = 3 * t
     y[5:15] += 1e6
@@ -33,6 +34,14 @@ def test_equal_times_are_left_out_of_the_pairs():
     assert theil_sen([0, 0, 1, 2], [0, 0, 2, 4]) == 2.0
     with pytest.raises(ValueError, match="two different times"):
         theil_sen([1, 1], [0, 5])
+
+
+@pytest.mark.parametrize("points", [2, 9, 40, 300])
+def test_s7_the_slope_equals_scipy(points):
+    rng = np.random.default_rng(points)
+    t = np.cumsum(rng.uniform(0.1, 2.0, points))
+    y = 3.0 * t + 10 * rng.standard_cauchy(points)
+    assert theil_sen(t, y) == pytest.approx(stats.theilslopes(y, t).slope, rel=1e-9)
 
 
 def test_long_series_keep_their_slope():

@@ -26,7 +26,7 @@ def latencies_s(histogram):
     return [low_us / 1e6 for low_us, _, count in histogram.to_rows() for _ in range(count)]
 
 
-def test_appended_windows_wait_for_the_watermark():
+def test_t6_appended_windows_wait_for_the_watermark():
     batches = [
         make_batch(0, 0, 12, emitted_s=12.5, watermark_s=-ORIGIN_US / 1e6),
         make_batch(1, 12, 14, emitted_s=14.5, watermark_s=9),
@@ -38,19 +38,19 @@ def test_appended_windows_wait_for_the_watermark():
     assert (histogram.min_us, histogram.max_us) == (7_000_000, 16_000_000)
 
 
-def test_a_watermark_exactly_at_the_end_closes_the_window():
+def test_t6_a_watermark_exactly_at_the_end_closes_the_window():
     batches = [make_batch(0, 0, 11, watermark_s=0), make_batch(1, 11, 12, emitted_s=12.25, watermark_s=10)]
     assert tumbling(batches, "append").max_us == 2_250_000
 
 
-def test_one_batch_can_close_several_windows():
+def test_t6_one_batch_can_close_several_windows():
     batches = [make_batch(0, 0, 35, watermark_s=0), make_batch(1, 35, 36, emitted_s=36, watermark_s=34)]
     histogram = tumbling(batches, "append")
     assert histogram.count == 3
     assert histogram.sum_us == (26 + 16 + 6) * 1e6
 
 
-def test_a_window_whose_watermark_never_came_is_not_counted():
+def test_t6_a_window_whose_watermark_never_came_is_not_counted():
     batches = [make_batch(0, 0, 15, watermark_s=0), make_batch(1, 15, 16, watermark_s=9.999)]
     assert tumbling(batches, "append") == Histogram.empty()
 
@@ -75,7 +75,7 @@ def test_an_unreported_watermark_follows_from_the_events_before_and_the_delay():
     assert tumbling(batches, "append", delay_s=4.0) == Histogram.empty()
 
 
-def test_an_updated_window_is_final_with_the_batch_of_its_last_event():
+def test_t6_an_updated_window_is_final_with_the_batch_of_its_last_event():
     batches = [
         make_batch(0, 0, 9, emitted_s=9.5),
         make_batch(1, 9, 10, emitted_s=10.75),
@@ -86,12 +86,12 @@ def test_an_updated_window_is_final_with_the_batch_of_its_last_event():
     assert (histogram.min_us, histogram.max_us) == (750_000, 1_500_000)
 
 
-def test_an_event_exactly_at_the_end_belongs_to_the_next_window():
+def test_t6_an_event_exactly_at_the_end_belongs_to_the_next_window():
     batches = [make_batch(0, 0, 10, emitted_s=10.25), make_batch(1, 10, 11, emitted_s=18)]
     assert tumbling(batches, "update").max_us == 250_000
 
 
-def test_a_late_batch_makes_its_window_late_at_full_size():
+def test_t6_a_late_batch_makes_its_window_late_at_full_size():
     batches = [make_batch(0, 0, 5, emitted_s=5), make_batch(1, 5, 30, emitted_s=31)]
     histogram = tumbling(batches, "update")
     assert (histogram.count, histogram.max_us) == (2, 21_000_000)
@@ -112,7 +112,7 @@ def test_windows_before_the_first_batch_are_not_counted_in_update_mode():
 
 
 @pytest.mark.parametrize("mode", ["append", "update"])
-def test_windows_without_events_are_skipped(mode):
+def test_t6_windows_without_events_are_skipped(mode):
     # Ten events from 0 s to 10 s, none until 30 s, ten from 30 s to 40 s.
     schedule = Schedule(np.array([0, 10, 30, 40]) * 1_000_000, np.array([0, 10, 10, 20]))
     batches = [
@@ -125,7 +125,7 @@ def test_windows_without_events_are_skipped(mode):
     assert histogram.max_us == (23_000_000 if mode == "append" else 500_000)
 
 
-def test_sliding_windows_each_count_from_their_own_end():
+def test_t6_sliding_windows_each_count_from_their_own_end():
     batches = [make_batch(0, 0, 10, emitted_s=10.5), make_batch(1, 10, 20, emitted_s=20.25)]
     histogram = tumbling(batches, "update", slide_s=5.0)
     # Ends at 5, 10 and 15 s.
@@ -147,6 +147,13 @@ def test_windows_are_aligned_to_the_epoch_and_not_to_the_load():
     assert latencies_s(histogram) == pytest.approx([10, 20], rel=0.01)
 
 
-def test_no_batches_or_no_events_give_an_empty_histogram():
+@pytest.mark.parametrize("mode", ["append", "update"])
+def test_events_that_were_never_offered_close_no_window(mode):
+    batches = [make_batch(0, 0, 25, emitted_s=25), make_batch(1, 25, 40, emitted_s=41), make_batch(2, 45, 50)]
+    beyond = [*batches[:1], make_batch(1, 25, 45, emitted_s=41), batches[2]]
+    assert tumbling(beyond, mode) == tumbling(batches, mode)
+
+
+def test_t6_no_batches_or_no_events_give_an_empty_histogram():
     assert tumbling([], "update") == Histogram.empty()
     assert tumbling([make_batch(0, 0, 0)], "append") == Histogram.empty()

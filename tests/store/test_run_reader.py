@@ -114,7 +114,7 @@ def dead_process() -> dict[str, object]:
         None,
     ],
 )
-def test_a_running_run_without_its_process_reads_as_interrupted(root, make, process):
+def test_f6_a_running_run_without_its_process_reads_as_interrupted(root, make, process):
     writer = make()
     rewrite(writer.path, process=process)
     assert open_run(root, writer.run_id).status == "interrupted"
@@ -122,7 +122,7 @@ def test_a_running_run_without_its_process_reads_as_interrupted(root, make, proc
 
 
 @pytest.mark.fault
-def test_a_killed_process_that_nobody_collected_is_gone(root, make):
+def test_f6_a_killed_process_that_nobody_collected_is_gone(root, make):
     import psutil
 
     writer = make()
@@ -151,7 +151,7 @@ def test_a_stored_run_cannot_be_changed(root, make):
 
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(documents=st.lists(DOCUMENTS, max_size=3))
-def test_progress_cut_at_any_byte_gives_all_whole_lines_before_the_cut(tmp_path, documents):
+def test_e3_progress_cut_at_any_byte_gives_all_whole_lines_before_the_cut(tmp_path, documents):
     lines = [json.dumps(document).encode() + b"\n" for document in documents]
     whole = b"".join(lines)
     ends = [sum(map(len, lines[: k + 1])) for k in range(len(lines))]
@@ -163,7 +163,7 @@ def test_progress_cut_at_any_byte_gives_all_whole_lines_before_the_cut(tmp_path,
         assert run.progress() == documents[: sum(end - 1 <= cut for end in ends)]
 
 
-def test_batches_cut_at_any_byte_are_a_prefix(root, make, progress):
+def test_e3_batches_cut_at_any_byte_are_a_prefix(root, make, progress):
     writer = make()
     for batch_id in range(3):
         writer.append_progress(progress(batch_id))
@@ -232,7 +232,7 @@ def test_a_damaged_document_is_named_with_line_and_column(root, make, text, plac
     assert caught.value.remedy
 
 
-def test_a_document_cut_at_any_byte_is_never_taken_for_a_run(root, make):
+def test_e3_a_document_cut_at_any_byte_is_never_taken_for_a_run(root, make):
     writer = make()
     whole = (writer.path / "run.json").read_bytes().rstrip()
     for cut in range(len(whole)):
@@ -272,7 +272,7 @@ def test_all_fields_of_a_wrong_type_are_named_at_once(root, make):
     ]
 
 
-def test_a_newer_schema_is_refused_with_the_way_out(root, make):
+def test_e4_a_newer_schema_is_refused_with_the_way_out(root, make):
     writer = make()
     rewrite(writer.path, schema_version=2, status=7)
     with pytest.raises(InvalidExperimentError) as caught:

@@ -80,7 +80,7 @@ def test_an_update_replaces_the_named_fields_only(make):
     assert (document["configuration"], document["status"]) == ({"seed": 1}, "running")
 
 
-def test_progress_is_on_disk_as_soon_as_it_is_appended(make, progress):
+def test_e3_progress_is_on_disk_as_soon_as_it_is_appended(make, progress):
     writer = make()
     for batch_id in range(3):
         writer.append_progress(progress(batch_id))
@@ -141,7 +141,7 @@ def test_numbers_that_json_does_not_know_are_refused_and_the_old_document_stays(
 
 
 @pytest.mark.parametrize("step", ["os.fsync", "os.replace"])
-def test_a_kill_before_the_replacement_leaves_the_old_document(make, monkeypatch, step):
+def test_e3_a_kill_before_the_replacement_leaves_the_old_document(make, monkeypatch, step):
     writer = make()
 
     def kill(*_args: object, **_options: object) -> NoReturn:
@@ -157,7 +157,7 @@ def test_a_kill_before_the_replacement_leaves_the_old_document(make, monkeypatch
     assert document_of(writer)["verdict"] == "fail"
 
 
-def test_a_kill_after_the_replacement_leaves_the_new_document(make, monkeypatch):
+def test_e3_a_kill_after_the_replacement_leaves_the_new_document(make, monkeypatch):
     writer = make()
     replace = os.replace
 
@@ -187,7 +187,7 @@ for number in range(10**9):
 
 @pytest.mark.fault
 @pytest.mark.parametrize("updates", [1, 2, 5, 17])
-def test_a_killed_process_leaves_a_whole_document_and_all_its_progress(root, updates):
+def test_e3_a_killed_process_leaves_a_whole_document_and_all_its_progress(root, updates):
     with subprocess.Popen(
         [sys.executable, "-c", ENDLESS_WRITER, str(root)], stdout=subprocess.PIPE, text=True
     ) as process:
@@ -251,7 +251,7 @@ def test_a_disk_that_is_full_from_the_start_leaves_no_folder(root, clock, monkey
     ],
     ids=["document", "table", "schedule"],
 )
-def test_a_disk_that_fills_up_spoils_no_file(make, monkeypatch, write):
+def test_e3_a_disk_that_fills_up_spoils_no_file(make, monkeypatch, write):
     writer = make()
     before = {path.name: path.is_dir() or path.read_bytes() for path in writer.path.iterdir()}
     monkeypatch.setattr(os, "fsync", no_space)
@@ -304,7 +304,7 @@ class NearlyFullFile(io.FileIO):
         return written
 
 
-def test_a_line_cut_short_by_a_full_disk_is_completed_when_there_is_space(root, make, progress, monkeypatch):
+def test_e3_a_line_cut_short_by_a_full_disk_is_completed_when_there_is_space(root, make, progress, monkeypatch):
     writer = make()
     raw = NearlyFullFile(writer.path / "events.jsonl", writer.work)
     monkeypatch.setattr(writer, "_events", io.BufferedWriter(raw))

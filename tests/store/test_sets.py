@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.clock import SystemClock
-from streamgauge.errors import InvalidExperimentError, UsageError
+from streamgauge.errors import EnvironmentNotReadyError, InvalidExperimentError, UsageError
 from streamgauge.store import SetWriter, is_set, list_runs, list_sets, open_set
 
 
@@ -58,6 +58,36 @@ def test_an_interrupted_set_can_go_on(tmp_path: Path) -> None:
     stored = open_set(tmp_path, writer.set_id)
     assert stored.run_ids == ["one", "two"]
     assert stored.document["status"] == "running"
+
+
+@pytest.mark.parametrize("step", ["os.fsync", "pathlib.Path.replace"])
+def test_e3_a_disk_that_refuses_leaves_the_set_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    writer = _made(tmp_path)
+    writer.add("one")
+
+    def refuse(*_args: object, **_options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(step, refuse)
+        with pytest.raises(EnvironmentNotReadyError, match="No space left on device"):
+            writer.add("two")
+    assert open_set(tmp_path, writer.set_id).run_ids == ["one"]
+    assert [path.name for path in (tmp_path / "sets").iterdir()] == [f"{writer.set_id}.json"]
+    writer.add("two")
+    assert open_set(tmp_path, writer.set_id).run_ids == ["one", "two"]
+
+
+def test_e3_a_set_cut_at_any_byte_is_never_taken_for_a_set(tmp_path: Path) -> None:
+    writer = _made(tmp_path)
+    writer.add("one", verdict="pass")
+    whole = writer.path.read_bytes().rstrip()
+    for cut in range(len(whole)):
+        writer.path.write_bytes(whole[:cut])
+        with pytest.raises(InvalidExperimentError):
+            open_set(tmp_path, writer.set_id)
 
 
 @pytest.mark.parametrize(

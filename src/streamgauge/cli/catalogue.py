@@ -1,10 +1,10 @@
-"""`list` and `describe`: what can be run, and what exactly it computes."""
+"""`list` and `describe`: what can be run, what exactly it computes, and what an arrival law offers."""
 
 from typing import Annotated
 
 import typer
 
-from streamgauge.cli.options import Json, print_json
+from streamgauge.cli.options import Json, Seed, print_json
 from streamgauge.errors import UsageError, closest
 
 
@@ -25,23 +25,53 @@ def list_workloads(json_: Json = False) -> None:
 
 
 def describe(
-    name: Annotated[str, typer.Argument(help="A workload or an event stream.")],
+    name: Annotated[str | None, typer.Argument(help="A workload or an event stream.")] = None,
+    arrivals: Annotated[str | None, typer.Option("--arrivals", help="Draw this arrival law instead.")] = None,
+    rate: Annotated[str, typer.Option("--rate", help="The rate of a law that names none.")] = "50k",
+    duration: Annotated[str, typer.Option("--duration", help="How much of the law to draw.")] = "60s",
+    seed: Seed = 1,
     json_: Json = False,
 ) -> None:
-    """Show what a workload computes: schemas, parameters, reference, state."""
+    """Show what a workload computes (schemas, parameters, reference, state), or draw an arrival law."""
+    if (name is None) == (arrivals is None):
+        raise UsageError(
+            "nothing to describe" if name is None else "a name and --arrivals exclude each other",
+            remedy="name a workload or an event stream (see `streamgauge list`), or use --arrivals alone",
+        )
+    if arrivals is not None:
+        _describe_arrivals(arrivals, rate, duration, seed, as_json=json_)
+    else:
+        _describe_named(str(name), as_json=json_)
+
+
+def _describe_arrivals(text: str, rate: str, duration: str, seed: int, *, as_json: bool) -> None:
+    from streamgauge.arrivals import parse_law
+    from streamgauge.experiment.settings import parse_seed
+    from streamgauge.report.arrivals import describe_arrivals, print_arrivals
+    from streamgauge.units import parse_duration, parse_rate
+
+    law = parse_law(text, rate_per_s=parse_rate(rate), seed=parse_seed(seed))
+    duration_s = parse_duration(duration, minimum_s=1.0)
+    if as_json:
+        print_json(describe_arrivals(law, duration_s))
+    else:
+        print_arrivals(law, duration_s)
+
+
+def _describe_named(name: str, *, as_json: bool) -> None:
     from streamgauge.events import event_streams
     from streamgauge.report.catalogue import describe_events, describe_workload, print_events, print_workload
     from streamgauge.workloads import catalogue
 
     if name in catalogue():
         workload = catalogue()[name]
-        if json_:
+        if as_json:
             print_json(describe_workload(workload))
         else:
             print_workload(workload)
     elif name in event_streams():
         stream = event_streams()[name]
-        if json_:
+        if as_json:
             print_json(describe_events(stream))
         else:
             print_events(stream)

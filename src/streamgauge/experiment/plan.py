@@ -11,9 +11,7 @@ from streamgauge.engine.environment import mask_secrets
 from streamgauge.experiment.run import prepare
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.store import default_root
-
-# Starting Spark, the checks before the load, the first micro-batch: what a run takes besides its load.
-OVERHEAD_S = 35.0
+from streamgauge.suite.matrix import OVERHEAD_S
 
 
 def _longest_s(settings: RunSettings) -> float:
@@ -41,6 +39,9 @@ def make_plan(
         "parameters": checked.model_dump(),
         "settings": parsed.document() | {"conf": mask_secrets(parsed.conf)},
         "cores": cores,
+        "arrivals": parsed.law.describe(),
+        "mean_rate_per_s": parsed.law.mean_rate_per_s(parsed.load_s),
+        "max_rate_per_s": parsed.law.max_rate_per_s(parsed.load_s),
         "events": schedule.total,
         "events_measured": schedule.total - int(schedule.created(round(parsed.warmup_s * 1e6) - 1)),
         "max_rows_per_batch": parsed.max_rows_per_batch,

@@ -1,7 +1,7 @@
 """From evidence to numbers and a verdict. Plain functions: the same evidence always gives the same summary."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal, cast
 
@@ -18,9 +18,12 @@ from streamgauge.measure import (
     SteadyState,
     account,
     batch_latency,
+    find_pressure,
     find_steady_state,
     ingested_rate,
+    is_level,
     judge_backlog,
+    judge_following,
     negative_events,
     offered_rate,
     processed_rate,
@@ -53,7 +56,8 @@ class Finding:
 class Measured:
     """The part of a run that counts: the time under load after the warm-up and after the steady-state cut.
 
-    `batches` are those emitted in that time; `first_event` is the first event created in it.
+    `batches` are those emitted in that time; `first_event` is the first event created in it. `level` tells whether
+    the load has one rate, so that there is a steady state to look for.
     """
 
     batches: list[Batch]
@@ -61,23 +65,31 @@ class Measured:
     first_event: int
     from_us: int
     until_us: int
+    level: bool = True
 
 
 def _mean_latency_s(evidence: Evidence, batch: Batch) -> float:
     return batch_latency(evidence.schedule, evidence.origin_us, batch).mean_s
 
 
-def measured_part(evidence: Evidence) -> Measured:
-    """Drop the warm-up, then what the steady-state detection drops."""
+def measured_part(evidence: Evidence, from_s: float | None = None) -> Measured:
+    """Drop the warm-up, then what the steady-state detection drops; or all before `from_s` seconds of the load."""
     if evidence.is_offline:
         return _measured_offline(evidence)
-    from_us, until_us = evidence.measured_from_us, evidence.closed_us
+    until_us = evidence.closed_us
+    from_us = evidence.measured_from_us if from_s is None else evidence.origin_us + round(from_s * 1e6)
+    level = is_level(evidence.schedule, evidence.origin_us, from_us, until_us)
     inside = [b for b in evidence.batches if b.events and from_us <= b.emitted_us <= until_us]
-    steady = find_steady_state([_mean_latency_s(evidence, b) for b in inside])
+    if not level:
+        steady = SteadyState(0, False, "not asked: the load varies")
+    elif from_s is not None:
+        steady = SteadyState(0, False, "not asked: the beginning was given")
+    else:
+        steady = find_steady_state([_mean_latency_s(evidence, b) for b in inside])
     if steady.cut:
         from_us = inside[steady.cut].started_us
     first_event = int(evidence.schedule.created(from_us - evidence.origin_us - 1))
-    return Measured(inside[steady.cut :], steady, first_event, from_us, until_us)
+    return Measured(inside[steady.cut :], steady, first_event, from_us, until_us, level)
 
 
 def _measured_offline(evidence: Evidence) -> Measured:
@@ -217,7 +229,7 @@ def _generator_share(evidence: Evidence, rate_per_s: float | None) -> float | No
 
 def _achieved_rate(evidence: Evidence, measured: Measured) -> float | None:
     """Return the processed rate of the measured part or, when too little of it finished, of the whole run."""
-    rate = processed_rate(evidence.batches, measured.from_us, measured.until_us)
+    rate = processed_rate(evidence.batches, measured.from_us, measured.until_us, level=measured.level)
     busy = [b for b in evidence.batches if b.events]
     if rate is not None or not busy:
         return rate
@@ -228,7 +240,9 @@ def _achieved_rate(evidence: Evidence, measured: Measured) -> float | None:
 def _judge_load(evidence: Evidence, measured: Measured, trend: BacklogTrend, in_flight: int) -> Finding:
     """Judge whether the load was sustained, and whether it was the query or the generator that failed."""
     verdict, reason = trend.verdict, trend.reason
-    if in_flight > MAX_UNPROCESSED_SHARE * evidence.offered and not evidence.is_interrupted:
+    # Where nothing was processed at all there is no evidence of an overload, or of anything.
+    is_overloaded = evidence.offered > in_flight > MAX_UNPROCESSED_SHARE * evidence.offered
+    if is_overloaded and not evidence.is_interrupted:
         verdict = Verdict.FAIL
         processed = (evidence.offered - in_flight) / evidence.offered
         reason = f"overloaded: only {processed:.2%} of the offered events were processed, drain included"
@@ -325,7 +339,7 @@ def findings(evidence: Evidence, measured: Measured, trend: BacklogTrend, accoun
         found += [
             _judge_load(evidence, measured, trend, accounting.in_flight),
             _judge_drain(evidence, accounting.in_flight),
-            _judge_steady(measured.steady),
+            *([_judge_steady(measured.steady)] if measured.level else []),
         ]
     found.append(_judge_clock(evidence))
     if evidence.maximum is not None:
@@ -414,26 +428,59 @@ def _windows(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
     ).summary()
 
 
+def _backlog_trend(evidence: Evidence, measured: Measured, rate_per_s: float | None) -> BacklogTrend:
+    """Judge the backlog: its slope under a load of one rate, else whether it was worked off."""
+    if evidence.is_offline:
+        return BacklogTrend(None, None, None, Verdict.UNKNOWN, "not asked: all events were there at once")
+    left = [b.left for b in measured.batches]
+    if not measured.level:
+        starts_s = [(b.started_us - evidence.origin_us) / 1e6 for b in measured.batches]
+        return judge_following(starts_s, left, until_s=(measured.until_us - evidence.origin_us) / 1e6)
+    times_s, backlog = backlog_series(evidence, measured)
+    return judge_backlog(times_s, backlog, rate_per_s=rate_per_s or evidence.settings.rate_per_s, left=left)
+
+
+def _back_pressure(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
+    """Classify the run; None for an offline load, which is all backlog."""
+    if evidence.is_offline:
+        return None
+    batches = [b for b in evidence.batches if b.events and b.started_us >= measured.from_us]
+    found = find_pressure(
+        batches,
+        origin_us=evidence.origin_us,
+        load_end_us=evidence.closed_us,
+        trigger_s=evidence.settings.trigger_s,
+        latencies_s=[_mean_latency_s(evidence, b) for b in batches],
+    )
+    return {
+        "state": found.state.value if found.state else None,
+        "reason": found.reason,
+        "episodes": [asdict(episode) for episode in found.episodes],
+        "total_s": found.total_s,
+        "longest_s": found.longest_s,
+        "share": found.share,
+        "overruns": found.overruns,
+        "spread": asdict(found.whole),
+        "spread_in_episodes": asdict(found.inside),
+        "spread_between_episodes": asdict(found.outside),
+    }
+
+
 def summarise(evidence: Evidence) -> dict[str, Any]:
     """Return everything that a run says about itself; the keys are those of `run --json`."""
     measured = measured_part(evidence)
     latency = latency_histogram(evidence, measured)
-    times_s, backlog = ([], []) if evidence.is_offline else backlog_series(evidence, measured)
+    backlog = [] if evidence.is_offline else backlog_series(evidence, measured)[1]
     rate = None
     if not evidence.is_offline:
         rate = offered_rate(evidence.schedule, evidence.origin_us, measured.from_us, measured.until_us)
-    trend = judge_backlog(
-        times_s,
-        backlog,
-        rate_per_s=rate or evidence.settings.rate_per_s,
-        left=[] if evidence.is_offline else [b.left for b in measured.batches],
-    )
+    trend = _backlog_trend(evidence, measured, rate)
     used = resources(evidence, measured)
     accounting = account(evidence.offered, evidence.batches)
     found = findings(evidence, measured, trend, accounting)
     phases_s, idle_share = phases(measured.batches, evidence.tasks)
     work = stages(measured.batches, evidence.tasks)
-    processed = processed_rate(evidence.batches, measured.from_us, measured.until_us)
+    processed = processed_rate(evidence.batches, measured.from_us, measured.until_us, level=measured.level)
     start_us = evidence.closed_us if evidence.is_offline else evidence.origin_us
     return {
         "verdict": Verdict.combine(f.verdict for f in found).value,
@@ -442,7 +489,9 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         "warnings": warnings(evidence, measured, used, latency, work),
         "load": evidence.settings.load,
         "offered_rate_per_s": rate,
-        "ingested_rate_per_s": ingested_rate(evidence.batches, measured.from_us, measured.until_us),
+        "ingested_rate_per_s": ingested_rate(
+            evidence.batches, measured.from_us, measured.until_us, level=measured.level
+        ),
         "processed_rate_per_s": processed,
         "offline_rate_per_s": _offline_rate(evidence, processed),
         "offline_run_id": evidence.maximum.run_id if evidence.maximum else None,
@@ -455,6 +504,7 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
             "slope_low_per_s": trend.low_per_s,
             "slope_high_per_s": trend.high_per_s,
         },
+        "back_pressure": _back_pressure(evidence, measured),
         "batches": len(measured.batches),
         "batch_duration_s": _distribution([b.duration_s for b in measured.batches]),
         "batch_interval_s": _distribution([(b.started_us - a.started_us) / 1e6 for a, b in pairwise(measured.batches)]),
@@ -464,7 +514,7 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         "events_processed": accounting.processed,
         "events_unprocessed": accounting.in_flight,
         "steady_state": {
-            "settled": None if evidence.is_offline else measured.steady.settled,
+            "settled": None if evidence.is_offline or not measured.level else measured.steady.settled,
             "reason": measured.steady.reason,
             "change": measured.steady.change,
             "cut_batches": measured.steady.cut,

@@ -1,11 +1,14 @@
 """What a run's numbers mean: plain functions on numbers, without Spark and without a clock."""
 
 from streamgauge.measure.accounting import Accounting, account, check_batches
-from streamgauge.measure.backlog import BacklogTrend, judge_backlog
+from streamgauge.measure.backlog import BacklogTrend, judge_backlog, judge_following
 from streamgauge.measure.batch import PHASES, Batch, batch_from_progress, batches_from_progress
 from streamgauge.measure.histogram import EDGES_US, RELATIVE_ERROR, Histogram
 from streamgauge.measure.latency import batch_latency, negative_events
-from streamgauge.measure.rates import ingested_rate, offered_rate, processed_rate
+from streamgauge.measure.pressure import Pressure, find_pressure
+from streamgauge.measure.rates import ingested_rate, is_level, offered_rate, processed_rate
+from streamgauge.measure.recovery import Recovery, find_recovery
+from streamgauge.measure.scaling import Scalability, efficiency, fit_universal_scalability, speed_up
 from streamgauge.measure.steady import SteadyState, find_steady_state
 from streamgauge.measure.trend import Slope, slope_interval, theil_sen
 from streamgauge.measure.windows import window_latency
@@ -17,7 +20,10 @@ __all__ = [
     "EDGES_US",
     "Histogram",
     "PHASES",
+    "Pressure",
     "RELATIVE_ERROR",
+    "Recovery",
+    "Scalability",
     "Slope",
     "SteadyState",
     "account",
@@ -25,13 +31,20 @@ __all__ = [
     "batch_latency",
     "batches_from_progress",
     "check_batches",
+    "efficiency",
+    "find_pressure",
+    "find_recovery",
     "find_steady_state",
+    "fit_universal_scalability",
     "ingested_rate",
+    "is_level",
     "judge_backlog",
+    "judge_following",
     "negative_events",
     "offered_rate",
     "processed_rate",
     "slope_interval",
+    "speed_up",
     "theil_sen",
     "window_latency",
 ]

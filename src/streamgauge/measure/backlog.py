@@ -6,13 +6,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from streamgauge.measure.trend import Floats, Slope, slope_interval, theil_sen
-from streamgauge.units import format_count
+from streamgauge.units import format_count, format_duration
 from streamgauge.verdict import Verdict
 
 MIN_POINTS = 10
 MAX_GAP_SHARE = 0.25
 MIN_LEFT_POINTS = 4
 MAX_GROWTH_OF_EMPTIED = 1.5
+MIN_BEHIND_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -119,3 +120,35 @@ def _judge_slope(
     slope = slope_interval(t, y, rng=rng)
     verdict, reason = _decide(slope, rate_per_s, tolerance)
     return BacklogTrend(slope.value, slope.low, slope.high, verdict, reason)
+
+
+def judge_following(
+    starts_s: Sequence[float] | Floats, left: Sequence[float] | Floats, *, until_s: float
+) -> BacklogTrend:
+    """Judge whether a query follows a load that varies, whose backlog has no slope to speak of.
+
+    A micro-batch that takes all there is has followed; one that leaves events behind, because an admission limit cut
+    it short, has not. Pass when the last micro-batch of the load has followed, however often earlier ones had not.
+    Fail when none has since at least half of the time. Else it is unknown whether the query would have caught up.
+    """
+    t, rest = np.asarray(starts_s, dtype=float), np.asarray(left, dtype=float)
+    if len(t) < MIN_LEFT_POINTS:
+        reason = f"{len(t)} micro-batches started under load, and a verdict needs {MIN_LEFT_POINTS}"
+        return BacklogTrend(None, None, None, Verdict.UNKNOWN, reason)
+    if not np.any(rest):
+        return BacklogTrend(
+            None, None, None, Verdict.PASS, "every micro-batch took all there was: the load is followed"
+        )
+    if not rest[-1]:
+        times = int(np.sum(np.diff(np.append(0, rest > 0)) == 1))
+        many = "once" if times == 1 else f"{times} times"
+        reason = f"the query fell behind {many} and caught up again"
+        return BacklogTrend(None, None, None, Verdict.PASS, reason)
+    followed = np.flatnonzero(rest == 0)
+    since_s = float(t[followed[-1] + 1]) if len(followed) else float(t[0])
+    behind_s = until_s - since_s
+    what = f"the query was behind for the last {format_duration(behind_s)} of the load, {format_count(rest[-1])} events"
+    if behind_s >= MIN_BEHIND_SHARE * (until_s - float(t[0])):
+        return BacklogTrend(None, None, None, Verdict.FAIL, what)
+    reason = f"{what}; a longer --duration would tell whether it catches up"
+    return BacklogTrend(None, None, None, Verdict.UNKNOWN, reason)

@@ -11,9 +11,10 @@ from streamgauge.measure.batch import Batch
 from streamgauge.measure.histogram import BUCKETS, EDGES_US, Histogram, bucket_index
 
 
-def _measured_range(batch: Batch, first: int | None, last: int | None) -> tuple[int, int]:
-    start = batch.first if first is None else max(first, batch.first)
-    stop = batch.last if last is None else min(last, batch.last)
+def _measured_range(schedule: Schedule, batch: Batch, first: int | None, last: int | None) -> tuple[int, int]:
+    """Return the events that count; what was never offered has no intended time."""
+    start = max(batch.first, 0 if first is None else first, 0)
+    stop = min(batch.last, schedule.total if last is None else last, schedule.total)
     return start, max(start, stop)
 
 
@@ -29,9 +30,10 @@ def batch_latency(
 
     `origin_us` is the start of the load since the epoch. `first` and `last` narrow the batch to
     first <= n < last, for one that straddles a cut. An emission before the intended time
-    (the clock jumped) counts as 0; `negative_events` tells how many there are.
+    (the clock jumped) counts as 0; `negative_events` tells how many there are. Events that the schedule does not
+    have are left out; `account` names them.
     """
-    start, stop = _measured_range(batch, first, last)
+    start, stop = _measured_range(schedule, batch, first, last)
     if start == stop:
         return Histogram.empty()
     emitted_us = batch.emitted_us - origin_us
@@ -52,5 +54,5 @@ def negative_events(
     schedule: Schedule, origin_us: int, batch: Batch, *, first: int | None = None, last: int | None = None
 ) -> int:
     """Count the events whose batch was emitted before their intended time; any is a sign of a clock jump."""
-    start, stop = _measured_range(batch, first, last)
+    start, stop = _measured_range(schedule, batch, first, last)
     return stop - _visible_until(schedule, batch.emitted_us - origin_us, start, stop)

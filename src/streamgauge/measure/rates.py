@@ -2,7 +2,8 @@
 
 Offered is what the law creates. Ingested and processed change only when a micro-batch starts or emits.
 They are the slope of the line through these instants, (time, events so far), by least squares: between the first and
-the last instant alone, a long or a short last batch would count as a change of the rate.
+the last instant alone, a long or a short last batch would count as a change of the rate. Where the load itself varies
+there is no such line, and the first and the last instant must do.
 An unthrottled query that keeps up has an ingested rate equal to the offered one.
 """
 
@@ -13,6 +14,9 @@ import numpy as np
 from streamgauge.arrivals import Schedule
 from streamgauge.measure.batch import Batch
 
+LEVEL_PARTS = 10
+LEVEL_SHARE = 0.05
+
 
 def offered_rate(schedule: Schedule, origin_us: int, start_us: int, end_us: int) -> float | None:
     """Return the events created in start_us <= t < end_us, per second; None for an empty interval."""
@@ -22,27 +26,43 @@ def offered_rate(schedule: Schedule, origin_us: int, start_us: int, end_us: int)
     return int(before_end - before_start) / ((end_us - start_us) / 1e6)
 
 
-def _rate_between(moments: list[tuple[int, int]], start_us: int, end_us: int) -> float | None:
+def is_level(schedule: Schedule, origin_us: int, start_us: int, end_us: int) -> bool:
+    """Tell whether events are created at one rate for the whole interval.
+
+    It is cut into ten parts. None of them may differ from their mean by more than 5 %, besides what chance does to
+    the counts of independent arrivals, four standard deviations.
+    """
+    if end_us <= start_us:
+        return True
+    borders = np.linspace(start_us, end_us, LEVEL_PARTS + 1).astype(np.int64)
+    counts = np.diff(schedule.created(borders - origin_us - 1))
+    mean = float(counts.mean())
+    return bool(np.max(np.abs(counts - mean)) <= LEVEL_SHARE * mean + 4 * np.sqrt(mean) + 1)
+
+
+def _rate_between(moments: list[tuple[int, int]], start_us: int, end_us: int, *, level: bool) -> float | None:
     """Return the slope of the line through the (time, events so far) of the interval."""
     inside = np.array(sorted(moment for moment in moments if start_us <= moment[0] < end_us), dtype=float)
     if len(inside) < 2 or inside[-1, 0] == inside[0, 0]:
         return None
     t_s, events = (inside[:, 0] - inside[0, 0]) / 1e6, inside[:, 1] - inside[0, 1]
+    if not level:
+        return float(events[-1] / t_s[-1])
     centred = t_s - t_s.mean()
     return float(centred @ events / (centred @ centred))
 
 
-def ingested_rate(batches: Sequence[Batch], start_us: int, end_us: int) -> float | None:
+def ingested_rate(batches: Sequence[Batch], start_us: int, end_us: int, *, level: bool = True) -> float | None:
     """Return the rate at which batches that start in the interval admit events, per second.
 
-    None when fewer than two batches start in it.
+    None when fewer than two batches start in it; `level` says that the load has one rate.
     """
-    return _rate_between([(batch.started_us, batch.last) for batch in batches], start_us, end_us)
+    return _rate_between([(batch.started_us, batch.last) for batch in batches], start_us, end_us, level=level)
 
 
-def processed_rate(batches: Sequence[Batch], start_us: int, end_us: int) -> float | None:
+def processed_rate(batches: Sequence[Batch], start_us: int, end_us: int, *, level: bool = True) -> float | None:
     """Return the rate at which batches that are emitted in the interval finish events, per second.
 
-    None when fewer than two batches are emitted in it.
+    None when fewer than two batches are emitted in it; `level` says that the load has one rate.
     """
-    return _rate_between([(batch.emitted_us, batch.last) for batch in batches], start_us, end_us)
+    return _rate_between([(batch.emitted_us, batch.last) for batch in batches], start_us, end_us, level=level)

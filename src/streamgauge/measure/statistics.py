@@ -152,15 +152,15 @@ def smallest_p(runs_a: int, runs_b: int) -> float:
     return min(1.0, 2 / math.comb(runs_a + runs_b, runs_a))
 
 
-def runs_needed(confidence: float = 0.95, *, metrics: int = 1) -> int:
-    """Return how many runs each of two sets needs before a change in one of so many metrics can be shown.
+def runs_needed(confidence: float = 0.95, *, comparisons: int = 1) -> int:
+    """Return how many runs each of two sets needs before a change can be shown in one of so many comparisons.
 
-    >>> runs_needed(), runs_needed(metrics=5)
+    >>> runs_needed(), runs_needed(comparisons=5)
     (4, 5)
     """
     _check_confidence(confidence)
     runs = 2
-    while metrics * smallest_p(runs, runs) > 1 - confidence:
+    while comparisons * smallest_p(runs, runs) > 1 - confidence:
         runs += 1
     return runs
 
@@ -192,8 +192,8 @@ def _memberships(runs_a: int, runs: int) -> Floats:
     return rows
 
 
-def _exact_p(x: Floats, y: Floats) -> float:
-    """Return the two-sided p-value of Welch's statistic among all rearrangements."""
+def _rearranged(x: Floats, y: Floats) -> Floats:
+    """Return Welch's statistic of every rearrangement of the runs, the actual one first."""
     n, m = len(x), len(y)
     pooled = np.concatenate([x, y])
     pooled = pooled - pooled.mean()
@@ -204,10 +204,50 @@ def _exact_p(x: Floats, y: Floats) -> float:
     spread_y = (power - squares - (total - sums) ** 2 / m) / (m * (m - 1))
     # Sets without any scatter get a large statistic instead of an infinite one.
     errors = np.sqrt(np.maximum(spread_x + spread_y, ROUNDING * power))
-    statistics = ((total - sums) / m - sums / n) / errors
+    found: Floats = ((total - sums) / m - sums / n) / errors
+    return found
+
+
+def _exact_p(x: Floats, y: Floats) -> float:
+    """Return the two-sided p-value of Welch's statistic among all rearrangements."""
+    statistics = _rearranged(x, y)
     slack = 1e-9 * (1 + abs(statistics[0]))
     above, below = statistics >= statistics[0] - slack, statistics <= statistics[0] + slack
     return min(1.0, 2 * min(float(above.mean()), float(below.mean())))
+
+
+def _sizes(x: Floats, y: Floats) -> Floats:
+    """Return the size of the statistic of every rearrangement; 0 where all runs have the same value."""
+    if np.ptp(np.concatenate([x, y])) < ROUNDING:
+        return np.zeros(math.comb(len(x) + len(y), len(x)))
+    return np.abs(_rearranged(x, y))
+
+
+def _adjust_together(logarithms: Sequence[tuple[Floats, Floats]]) -> list[float]:
+    """Return p-values adjusted for the number of metrics of the same runs (Westfall and Young 1993).
+
+    Every rearrangement moves all metrics of a run together. What counts is how often the largest statistic of a
+    rearrangement reaches an actual one, largest first, and each leaves the race when it is judged.
+    """
+    sizes = [_sizes(x, y) for x, y in logarithms]
+    order = sorted(range(len(sizes)), key=lambda k: -sizes[k][0])
+    adjusted, least = [1.0] * len(sizes), 0.0
+    for rank, k in enumerate(order):
+        largest = np.max([sizes[other] for other in order[rank:]], axis=0)
+        actual = sizes[k][0]
+        least = max(least, float(np.mean(largest >= actual - 1e-9 * (1 + actual))))
+        adjusted[k] = least
+    return adjusted
+
+
+def _adjust(samples: Iterable[tuple[Values, Values]], p_values: Sequence[float]) -> list[float]:
+    """Adjust p-values for their number: with what the runs tell about it where all metrics have all runs, else Holm."""
+    logarithms = [(np.log(np.asarray(a, dtype=float)), np.log(np.asarray(b, dtype=float))) for a, b in samples]
+    shapes = {(len(x), len(y)) for x, y in logarithms}
+    n, m = next(iter(shapes), (0, 0))
+    if len(shapes) != 1 or min(n, m) < 2 or math.comb(n + m, n) > MAX_REARRANGEMENTS:
+        return holm(p_values)
+    return [max(p, adjusted) for p, adjusted in zip(p_values, _adjust_together(logarithms), strict=True)]
 
 
 def _welch_error(x: Floats, y: Floats) -> tuple[float, float]:
@@ -306,11 +346,15 @@ def compare_metrics(
     confidence: float = 0.95,
     noise: float = 0.0,
     relevant: float = 0.05,
+    comparisons: int = 1,
 ) -> list[NamedEffect]:
     """Compare several metrics of two sets of runs, each as `compare_samples` does, in the given order.
 
-    A change counts when its p-value, adjusted for the number of metrics (`holm`), is small enough; more metrics
-    can need more runs (`runs_needed`). Each interval has the stated confidence by itself.
+    The n-th values of all metrics belong to the same run. A change counts when its p-value, adjusted for the number
+    of metrics, is small enough. Metrics of the same runs move together, and the adjustment takes that from the
+    rearrangements themselves (Westfall and Young 1993), so that more metrics do not need more runs; where metrics
+    lack runs, or rearrangements are too many, it is Holm's. `comparisons` is with how many pairs of sets the family is
+    shared; their p-values are multiplied by it. Each interval has the stated confidence by itself.
     """
     rule = _Rule(confidence, noise, relevant)
     effects = {}
@@ -319,8 +363,9 @@ def compare_metrics(
             effects[name] = _measure(a, b, rule)
         except ValueError as error:
             raise ValueError(f"metric {name}, {error}") from None
-    adjusted = holm(effect.p for effect in effects.values())
+    adjusted = _adjust(samples.values(), [effect.p for effect in effects.values()])
+    shared = [min(1.0, comparisons * p) for p in adjusted]
     return [
         NamedEffect(name, _decided(effect, p, *samples[name], rule), p)
-        for (name, effect), p in zip(effects.items(), adjusted, strict=True)
+        for (name, effect), p in zip(effects.items(), shared, strict=True)
     ]

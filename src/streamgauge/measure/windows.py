@@ -32,7 +32,7 @@ def _watermarks_us(batches: Sequence[Batch], schedule: Schedule, origin_us: int,
     def derived_us(batch: Batch) -> int:
         if batch.first == 0:
             return _NEVER_US
-        latest_us = int(schedule.times_us(batch.first - 1)) + origin_us
+        latest_us = int(schedule.times_us(min(batch.first, schedule.total) - 1)) + origin_us
         return latest_us // 1000 * 1000 - round(delay_s * 1e6)
 
     found = [b.watermark_us if b.watermark_us is not None else derived_us(b) for b in batches]
@@ -56,7 +56,7 @@ def window_latency(
     is before the window's end, the latency is 0. Not counted: windows without events, windows that end after
     the latest processed event, and windows that may have been complete before the first of `batches`.
     """
-    processed = max((batch.last for batch in batches), default=0)
+    processed = min(max((batch.last for batch in batches), default=0), schedule.total)
     if not processed:
         return Histogram.empty()
     ends_us = _window_ends_us(schedule, origin_us, processed, round(window_s * 1e6), round(slide_s * 1e6))

@@ -29,7 +29,10 @@ def _load(plan: Mapping[str, Any]) -> str:
         return at_once
     if settings["load"] == "online":
         return f"{at_once}; then {settings['arrivals']} arrivals at half of the rate that they reached"
-    return f"{settings['arrivals']} arrivals, {format_rate(settings['rate_per_s'])}"
+    mean_per_s, max_per_s = plan["mean_rate_per_s"], plan["max_rate_per_s"]
+    if max_per_s == mean_per_s:
+        return f"{plan['arrivals']}, {format_rate(mean_per_s)}"
+    return f"{plan['arrivals']}, {format_rate(mean_per_s)} on average, {format_rate(max_per_s)} at most"
 
 
 def _takes(plan: Mapping[str, Any]) -> str:

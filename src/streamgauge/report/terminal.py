@@ -44,10 +44,14 @@ def _rates(s: Mapping[str, Any]) -> str:
 
 def _backlog(s: Mapping[str, Any]) -> str:
     backlog = s["backlog_events"]
-    return (
-        f"mean {_known(backlog['mean'], format_count)}, max {_known(backlog['max'], format_count)}, "
-        f"slope {_known(backlog['slope_per_s'], format_count)} events/s"
+    return f"mean {_known(backlog['mean'], format_count)}, max {_known(backlog['max'], format_count)}" + (
+        "" if backlog["slope_per_s"] is None else f", slope {format_count(backlog['slope_per_s'])} events/s"
     )
+
+
+def _pressure(s: Mapping[str, Any]) -> str:
+    found = s["back_pressure"]
+    return f"{found['state'] or 'unknown'}: {found['reason']}"
 
 
 def _batches(s: Mapping[str, Any]) -> str:
@@ -167,6 +171,7 @@ def key_facts(s: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("throughput", _rates(s)),
         ("events", f"{s['events']:,} offered, {s['events_processed']:,} processed{unprocessed}"),
         *([] if s.get("load") == "offline" else [("backlog", _backlog(s))]),
+        *([("pressure", _pressure(s))] if s.get("back_pressure") else []),
         ("batches", _batches(s)),
         ("measured", _steady(s)),
     ]
