@@ -14,7 +14,7 @@ EXIT_CODES = {
 
 
 @pytest.mark.parametrize(("name", "exit_code"), EXIT_CODES.items())
-def test_every_branch_of_the_tree_has_its_exit_code(name, exit_code):
+def test_k2_every_branch_of_the_tree_has_its_exit_code(name, exit_code):
     kind = getattr(errors, name)
     assert issubclass(kind, StreamgaugeError)
     assert kind.exit_code == exit_code

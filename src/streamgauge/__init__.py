@@ -11,44 +11,76 @@ from typing import TYPE_CHECKING, Any
 from streamgauge._version import __version__
 
 if TYPE_CHECKING:
+    from streamgauge.experiment.compare import Comparisons, compare
     from streamgauge.experiment.doctor import examine
+    from streamgauge.experiment.fault import Fault, fault
     from streamgauge.experiment.generate import Generation, generate
     from streamgauge.experiment.plan import make_plan
     from streamgauge.experiment.run import Run, run
+    from streamgauge.experiment.scale import Scale, scale
+    from streamgauge.experiment.suite import SuiteResult, repeat, run_suite
+    from streamgauge.experiment.surge import Surge, surge
+    from streamgauge.experiment.sustain import Sustained, sustain
     from streamgauge.experiment.verification import Verifications, verify
     from streamgauge.store import list_runs, open_run
     from streamgauge.verdict import Verdict
     from streamgauge.workloads import catalogue
 
 __all__ = [
+    "Comparisons",
+    "Fault",
     "Generation",
     "Run",
+    "Scale",
+    "SuiteResult",
+    "Surge",
+    "Sustained",
     "Verdict",
     "Verifications",
     "__version__",
     "catalogue",
+    "compare",
     "examine",
+    "fault",
     "generate",
     "list_runs",
     "make_plan",
     "open_run",
+    "repeat",
     "run",
+    "run_suite",
+    "scale",
+    "surge",
+    "sustain",
     "verify",
 ]
 
 # Names are imported when they are first used, so that importing the package costs nothing.
 _HOMES = {
+    "Comparisons": "experiment.compare",
+    "Fault": "experiment.fault",
     "Generation": "experiment.generate",
     "Run": "experiment.run",
+    "Scale": "experiment.scale",
+    "SuiteResult": "experiment.suite",
+    "Surge": "experiment.surge",
+    "Sustained": "experiment.sustain",
     "Verdict": "verdict",
     "Verifications": "experiment.verification",
     "catalogue": "workloads",
+    "compare": "experiment.compare",
     "examine": "experiment.doctor",
+    "fault": "experiment.fault",
     "generate": "experiment.generate",
     "list_runs": "store",
     "make_plan": "experiment.plan",
     "open_run": "store",
+    "repeat": "experiment.suite",
     "run": "experiment.run",
+    "run_suite": "experiment.suite",
+    "scale": "experiment.scale",
+    "surge": "experiment.surge",
+    "sustain": "experiment.sustain",
     "verify": "experiment.verification",
 }
 

@@ -27,6 +27,8 @@ class StreamgaugeError(Exception):
     """Base of all errors meant for users."""
 
     exit_code: ClassVar[int] = EXIT_BUG
+    # The run that broke, where there is one.
+    run_id: str | None = None
 
     def __init__(self, what: str, *, where: str | None = None, remedy: str | None = None) -> None:
         self.what = what

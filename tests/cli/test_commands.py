@@ -126,7 +126,7 @@ def test_the_doctor_s_findings_are_one_document(call, monkeypatch):
         assert (check["remedy"] == "") == (check["verdict"] == "pass")
 
 
-def test_the_doctor_leaves_with_4_when_something_is_missing(call, without_java):
+def test_k2_the_doctor_leaves_with_4_when_something_is_missing(call, without_java):
     result = call("doctor", "--json")
     assert result.code == 4
     assert result.document["verdict"] == "fail"
@@ -146,7 +146,7 @@ def test_the_doctor_leaves_with_4_when_something_is_missing(call, without_java):
         ({"verdict": "unknown"}, "interrupted", 130),
     ],
 )
-def test_a_run_leaves_with_the_exit_code_of_its_verdict(call, store, summary, monkeypatch, changes, status, code):
+def test_k2_a_run_leaves_with_the_exit_code_of_its_verdict(call, store, summary, monkeypatch, changes, status, code):
     asked = {}
 
     def measure(workload, **options):
@@ -167,7 +167,7 @@ def test_a_run_leaves_with_the_exit_code_of_its_verdict(call, store, summary, mo
     assert (asked["load"], asked["rate"]) == ("offline", None)
 
 
-def test_a_killed_run_is_shown_as_interrupted(call, store, tmp_path):
+def test_f6_a_killed_run_is_shown_as_interrupted(call, store, tmp_path):
     path = store(None)
     document = json.loads((path / "run.json").read_text())
     document |= {"status": "running", "process": {"pid": 2**22 + 1, "started_s": 0.0}}

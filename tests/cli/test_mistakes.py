@@ -36,7 +36,7 @@ USAGE = [
 
 
 @pytest.mark.parametrize(("arguments", "what", "remedy"), USAGE, ids=[" ".join(a) for a, _, _ in USAGE])
-def test_wrong_usage_ends_with_2_and_says_what_where_and_what_to_do(call, arguments, what, remedy, tmp_path):
+def test_k2_wrong_usage_ends_with_2_and_says_what_where_and_what_to_do(call, arguments, what, remedy, tmp_path):
     result = call(*arguments)
     assert result.code == 2
     assert result.out == ""
@@ -83,7 +83,7 @@ def test_what_the_parser_refuses_is_a_document_with_json(call, arguments):
     assert result.document["error"]["what"]
 
 
-def test_a_parameter_outside_its_domain_ends_with_3_and_names_the_domain(call):
+def test_k2_a_parameter_outside_its_domain_ends_with_3_and_names_the_domain(call):
     result = call("run", "ysb", "--set", "campaigns=0")
     assert result.code == 3
     assert result.err.splitlines() == [
@@ -173,7 +173,7 @@ def test_a_bug_of_ours_keeps_its_traceback(call, monkeypatch):
         call("list")
 
 
-def test_ctrl_c_ends_with_130(call, monkeypatch):
+def test_k2_ctrl_c_ends_with_130(call, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 

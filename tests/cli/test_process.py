@@ -32,7 +32,7 @@ def imported(arguments, cwd, heavy=("pyspark", "py4j")):
     [["--help"], ["list"], ["describe", "ysb"], ["plan", "ysb"], ["runs", "list"], ["doctor"]],
     ids=" ".join,
 )
-def test_commands_that_need_no_spark_do_not_import_it(arguments, tmp_path):
+def test_k3_commands_that_need_no_spark_do_not_import_it(arguments, tmp_path):
     assert imported(arguments, tmp_path) == set()
 
 
@@ -42,7 +42,7 @@ def test_showing_a_finished_run_imports_neither_spark_nor_numeric_libraries(stor
     assert imported(["runs", "show"], tmp_path, heavy) == set()
 
 
-def test_help_imports_no_numeric_library(tmp_path):
+def test_k3_help_imports_no_numeric_library(tmp_path):
     assert imported(["--help"], tmp_path, ("numpy", "pandas", "pyarrow", "duckdb", "pydantic")) == set()
 
 

@@ -23,7 +23,7 @@ from streamgauge.engine.environment import MASK, PACKAGES, describe_environment,
         "spark.my.passphrase",
     ],
 )
-def test_settings_with_secret_names_are_masked(key):
+def test_e6_settings_with_secret_names_are_masked(key):
     assert mask_secrets({key: "hunter2"}) == {key: MASK}
 
 
@@ -36,7 +36,7 @@ def test_settings_with_secret_names_are_masked(key):
         "-Dfs.s3a.secret.key=hunter2",
     ],
 )
-def test_values_that_hold_a_secret_are_masked_whatever_their_name(value):
+def test_e6_values_that_hold_a_secret_are_masked_whatever_their_name(value):
     assert "hunter2" not in str(mask_secrets({"spark.driver.extraJavaOptions": value}))
 
 
@@ -61,7 +61,7 @@ def test_masking_leaves_its_argument_alone():
     assert settings == {"spark.my.token": "x"}
 
 
-def test_the_environment_is_described_without_java(tmp_path, monkeypatch):
+def test_e6_the_environment_is_described_without_java(tmp_path, monkeypatch):
     for name in ("PATH", "STREAMGAUGE_JAVA_PLACES"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)

@@ -22,7 +22,7 @@ def test_clocks_that_agree_have_no_jump():
 
 
 @pytest.mark.parametrize("jump_s", [3600.0, -3600.0, 0.2])
-def test_a_jump_of_the_wall_clock_is_found_at_full_size(jump_s):
+def test_t3_a_jump_of_the_wall_clock_is_found_at_full_size(jump_s):
     samples = [sample(100.0 + k + (jump_s if k > 4 else 0.0), 5.0 + k) for k in range(10)]
     assert clock_jump_s(samples) == pytest.approx(abs(jump_s))
 

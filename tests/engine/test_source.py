@@ -44,7 +44,7 @@ def test_before_the_gate_is_there_no_event_exists(reader):
     assert source.partitions({"n": 0}, {"n": 5}) == []
 
 
-def test_the_latest_offset_is_the_number_of_events_created_by_now(reader, control):
+def test_l3_the_latest_offset_is_the_number_of_events_created_by_now(reader, control):
     source = reader()
     Gate(ORIGIN_US, ORIGIN_US + 3_999_999).write(control)
     assert source.latestOffset({"n": 0}, ReadAllAvailable())["n"] == 4_000
@@ -86,7 +86,7 @@ def test_a_bounded_run_ends_where_it_began_to_look(reader, control):
 
 
 @pytest.mark.parametrize("partitions", [1, 2, 7])
-def test_partitions_hold_every_event_once_at_its_time(reader, control, partitions):
+def test_l2_partitions_hold_every_event_once_at_its_time(reader, control, partitions):
     source = reader(partitions=str(partitions))
     Gate(ORIGIN_US).write(control)
     numbers, times_us = [], []

@@ -37,7 +37,7 @@ CASES = [(200.0, 20_000), (1_000.0, 100_000), (1_300.0, 130_000), (7_777.7, 500_
 
 
 @pytest.mark.parametrize(("rate_per_s", "events"), CASES)
-def test_delays_are_normal_with_a_mean_of_10_s_and_a_deviation_of_1_s(rate_per_s, events):
+def test_l5_delays_are_normal_with_a_mean_of_10_s_and_a_deviation_of_1_s(rate_per_s, events):
     delays = delays_s(make(even(events, rate_per_s)))
     assert np.mean(delays) == pytest.approx(10, abs=0.05)
     assert np.std(delays) == pytest.approx(1, abs=0.1)

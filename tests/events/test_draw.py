@@ -29,7 +29,7 @@ def test_negative_and_extreme_longs_are_hashed_without_overflow():
     assert len(set(hash_longs(extreme).tolist())) == 3
 
 
-def test_an_event_is_the_same_whatever_is_drawn_with_it():
+def test_l2_an_event_is_the_same_whatever_is_drawn_with_it():
     whole = draw(np.arange(1_000), seed=3, field=1, below=10**9)
     parts = [draw(np.arange(first, first + 100), seed=3, field=1, below=10**9) for first in range(0, 1_000, 100)]
     assert np.array_equal(whole, np.concatenate(parts))
@@ -37,7 +37,7 @@ def test_an_event_is_the_same_whatever_is_drawn_with_it():
 
 
 @pytest.mark.parametrize("other", [{"seed": 4, "field": 1}, {"seed": 3, "field": 2}])
-def test_seeds_and_fields_have_draws_of_their_own(other):
+def test_l2_seeds_and_fields_have_draws_of_their_own(other):
     n = np.arange(10_000)
     mine, theirs = draw(n, seed=3, field=1, below=100), draw(n, seed=other["seed"], field=other["field"], below=100)
     assert np.mean(mine == theirs) == pytest.approx(0.01, abs=0.005)
@@ -45,13 +45,13 @@ def test_seeds_and_fields_have_draws_of_their_own(other):
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_draws_are_uniform(seed):
+def test_l5_draws_are_uniform(seed):
     values = draw(np.arange(100_000), seed=seed, field=5, below=100)
     assert (values.min(), values.max()) == (0, 99)
     assert chi_square(values, 100) < CHI_SQUARE_99
 
 
-def test_successive_draws_are_independent():
+def test_l5_successive_draws_are_independent():
     values = draw(np.arange(100_001), seed=1, field=5, below=10)
     assert chi_square(values[:-1] * 10 + values[1:], 100) < CHI_SQUARE_99
 
@@ -75,7 +75,7 @@ def test_zipf_s_law_is_exact_at_the_borders_of_the_slots(size, exponent):
     assert np.max(np.abs(found[borders] - truth[borders])) <= 1 / SlottedLaw.SLOTS + 1e-9
 
 
-def test_draws_from_zipf_s_law_fit_it():
+def test_l5_draws_from_zipf_s_law_fit_it():
     law = SlottedLaw.zipf(100, 1.0)
     values = law.draw(np.arange(200_000), seed=1, field=1)
     weights = 1.0 / np.arange(1, 101)

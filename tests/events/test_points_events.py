@@ -26,7 +26,7 @@ def test_centres_depend_on_the_seed():
     assert true_centres(PointsEvents(), 1).tolist() != true_centres(PointsEvents(), 2).tolist()
 
 
-def test_points_of_one_centre_have_the_mean_and_the_covariance():
+def test_l5_points_of_one_centre_have_the_mean_and_the_covariance():
     events = make(100_000, centroids=1)
     points = np.stack([events["x"], events["y"]]) / UNIT
     # Standard errors: 2 / sqrt(100,000) = 0.006 of a mean, 4 * sqrt(2 / 100,000) = 0.018 of a variance.

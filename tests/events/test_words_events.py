@@ -36,7 +36,7 @@ def test_a_sentence_has_10_and_a_half_words_on_average_as_rounding_up_adds_one_h
 
 
 @pytest.mark.parametrize(("mean", "sd"), [(10.0, 1.0), (3.0, 2.0), (40.0, 10.0), (5.5, 0.3)])
-def test_lengths_have_the_normal_law_rounded_up_and_at_least_one_word(mean, sd):
+def test_l5_lengths_have_the_normal_law_rounded_up_and_at_least_one_word(mean, sd):
     counts = Counter(WordsEvents(words_per_sentence_mean=mean, words_per_sentence_sd=sd).lengths)
     assert counts.total() == SLOTS
     for length in range(1, max(counts) + 1):
@@ -73,7 +73,7 @@ def test_with_zipf_s_law_the_first_word_has_a_share_of_one_in_the_harmonic_numbe
 
 
 @pytest.mark.parametrize(("size", "exponent"), [(100, 1.0), (1_000, 0.5), (50, 2.0)])
-def test_with_zipf_s_law_all_words_have_their_shares(size, exponent):
+def test_l5_with_zipf_s_law_all_words_have_their_shares(size, exponent):
     found = words(make(40_000, law="zipf", words=size, zipf_exponent=exponent)["sentence"])
     weights = 1 / np.arange(1, size + 1) ** exponent
     observed = np.cumsum(np.bincount(found, minlength=size + 1)[1:]) / len(found)

@@ -79,7 +79,7 @@ def test_skew_shifts_event_times_by_50_down_to_minus_49_ms_and_uses_the_whole_ra
     assert set(shift_ms.tolist()) == set(range(-49, 51))
 
 
-def test_one_event_in_100_000_is_up_to_a_minute_late():
+def test_l5_one_event_in_100_000_is_up_to_a_minute_late():
     count = 2_000_000
     n = np.arange(count)
     late_ms = -_shift_ms(n)

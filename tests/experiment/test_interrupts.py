@@ -12,7 +12,7 @@ def test_before_the_load_the_first_request_stops_at_once():
         interrupts.note(signal.SIGINT, None)
 
 
-def test_under_load_two_requests_are_counted_and_the_third_stops():
+def test_k6_under_load_two_requests_are_counted_and_the_third_stops():
     interrupts = Interrupts()
     interrupts.be_patient()
     interrupts.note(signal.SIGINT, None)

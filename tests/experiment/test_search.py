@@ -66,7 +66,7 @@ def with_verdicts(settings_, verdicts):
     look_beyond=st.booleans(),
 )
 @settings(max_examples=100)
-def test_a_clear_border_is_found_within_the_promised_number_of_probes(
+def test_c2_a_clear_border_is_found_within_the_promised_number_of_probes(
     capacity, guess, within, growth, confirm, look_beyond
 ):
     chosen = SearchSettings(
@@ -83,7 +83,7 @@ def test_a_clear_border_is_found_within_the_promised_number_of_probes(
 
 @given(capacity=st.integers(1, 400), guess=st.integers(1, 400), lowest=st.integers(1, 400), highest=st.integers(1, 400))
 @settings(max_examples=80)
-def test_limits_are_kept_and_the_promise_holds_beyond_them(capacity, guess, lowest, highest):
+def test_c2_limits_are_kept_and_the_promise_holds_beyond_them(capacity, guess, lowest, highest):
     assume(lowest <= guess <= highest)
     chosen = SearchSettings(float(guess), min_rate_per_s=float(lowest), max_rate_per_s=float(highest), confirm=True)
     search = finish(Search(chosen), below(capacity))
@@ -139,7 +139,7 @@ def test_the_estimate_of_what_is_left_is_exact_for_a_clear_border_near_the_guess
 # Uncertain borders
 
 
-def test_an_unknown_is_repeated_and_the_repetition_decides():
+def test_c2_an_unknown_is_repeated_and_the_repetition_decides():
     search = searched(planted(below(1500.0), {1: UNKNOWN}))
     assert rates(search)[:4] == [1000, 2000, 2000, pytest.approx(math.sqrt(2e6))]
     assert (search.outcome, search.undecided_per_s) == (Outcome.PRECISE, ())
@@ -186,7 +186,7 @@ def test_both_ends_are_confirmed_on_request():
     assert all(rates(search).count(rate) == 1 for rate in others)
 
 
-def test_an_end_that_is_not_confirmed_is_probed_a_third_time():
+def test_c2_an_end_that_is_not_confirmed_is_probed_a_third_time():
     confirmed = searched(planted(below(1500.0), {6: FAIL}), confirm=True)
     low = confirmed.bracket.low_per_s
     assert [p.verdict for p in confirmed.probes if p.rate_per_s == low] == [PASS, FAIL, PASS]
@@ -204,7 +204,7 @@ def test_an_end_that_passed_by_chance_is_given_up():
 
 @given(capacity=st.floats(100.0, 1e5), guess=st.floats(100.0, 1e5), seed=st.integers(0, 10**6))
 @settings(max_examples=60)
-def test_a_border_of_random_verdicts_is_found_where_it_is(capacity, guess, seed):
+def test_c2_a_border_of_random_verdicts_is_found_where_it_is(capacity, guess, seed):
     """Within 5 % of the capacity verdicts are drawn: the interval touches that zone, whatever they are."""
     rng = np.random.default_rng(seed)
 
@@ -248,7 +248,7 @@ def islands(rate_per_s):
     return PASS if rate_per_s <= 1000 or 1900 < rate_per_s <= 3000 else FAIL
 
 
-def test_a_pass_beyond_the_border_is_found_repeated_and_covered():
+def test_c2_a_pass_beyond_the_border_is_found_repeated_and_covered():
     search = searched(islands, 1100.0, look_beyond=True)
     assert search.outcome is Outcome.NOT_MONOTONE
     low, high = search.bracket.low_per_s, search.bracket.high_per_s
@@ -274,7 +274,7 @@ def test_an_island_that_no_probe_touches_is_not_found():
         ({}, Outcome.NOT_MONOTONE, 970.0, 1140.0),
     ],
 )
-def test_contradicting_rates_are_repeated_and_the_majority_decides(repeated, outcome, low, high):
+def test_c2_contradicting_rates_are_repeated_and_the_majority_decides(repeated, outcome, low, high):
     search = with_verdicts(SearchSettings(1000.0), {970.0: "p", 1000.0: "f", 1100.0: "p", 1140.0: "f"})
     finish(search, lambda rate_per_s: repeated.get(rate_per_s, {1000.0: FAIL, 1100.0: PASS}.get(rate_per_s, FAIL)))
     assert set(rates(search)[4:]) <= {1000.0, 1100.0}
@@ -283,7 +283,7 @@ def test_contradicting_rates_are_repeated_and_the_majority_decides(repeated, out
 
 @given(table=st.lists(st.booleans(), min_size=1, max_size=30), guess=st.integers(0, 29))
 @settings(max_examples=80)
-def test_on_any_table_a_contradiction_among_the_probes_is_never_hidden(table, guess):
+def test_c2_on_any_table_a_contradiction_among_the_probes_is_never_hidden(table, guess):
     """Rates 100 * 1.1^k have any verdicts, fixed for each: what the interval excludes, the probes support."""
 
     def truth(rate_per_s):
@@ -406,7 +406,7 @@ SERVERS = {
 
 @pytest.mark.parametrize("name", SERVERS)
 @pytest.mark.parametrize("seed", [1, 2])
-def test_the_capacity_of_a_simulated_server_is_found_within_five_percent(name, seed):
+def test_c3_the_capacity_of_a_simulated_server_is_found_within_five_percent(name, seed):
     server, rng = SERVERS[name], np.random.default_rng(seed)
     capacity = server.capacity_per_s
     search = Search(SearchSettings(capacity * float(rng.uniform(0.4, 2.5)), within=0.03))

@@ -56,7 +56,7 @@ def kill(writer):
     return open_run(writer.path.parent, writer.run_id)
 
 
-def test_a_killed_run_reads_as_interrupted_with_partial_numbers(writer):
+def test_f6_a_killed_run_reads_as_interrupted_with_partial_numbers(writer):
     offer(writer, until_s=20.0)
     stored = kill(writer)
     summary = summary_of(stored)

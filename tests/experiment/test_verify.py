@@ -9,9 +9,9 @@ from streamgauge.experiment.verification import verify
 from streamgauge.experiment.verify import (
     FiniteStream,
     _compare,
-    _final_answer,
     default_stream,
     expected_answers,
+    final_answer,
     verify_workload,
 )
 from streamgauge.verdict import Verdict
@@ -51,7 +51,7 @@ def test_equal_answers_pass_in_any_order():
     ],
     ids=["lost", "doubled", "foreign", "wrong", "nothing"],
 )
-def test_every_planted_fault_is_found_and_counted(got, missing, extra):
+def test_v2_every_planted_fault_is_found_and_counted(got, missing, extra):
     result = compare(got)
     assert result.verdict is Verdict.FAIL
     assert (result.rows_missing, result.rows_extra) == (missing, extra)
@@ -61,7 +61,7 @@ def test_every_planted_fault_is_found_and_counted(got, missing, extra):
     }
 
 
-def test_two_empty_answers_prove_nothing():
+def test_v2_two_empty_answers_prove_nothing():
     nothing = {"ip": pa.array([], pa.string()), "records": pa.array([], pa.int64())}
     result = compare(nothing, nothing)
     assert result.verdict is Verdict.UNKNOWN
@@ -85,7 +85,7 @@ def final(name, rows, closing_us=0):
     workload = catalogue()[name]
     connection = connect()
     connection.register("output", pa.table(rows))
-    return _final_answer(connection, workload, workload.parameters(), closing_us).to_pylist()
+    return final_answer(connection, workload, workload.parameters(), closing_us).to_pylist()
 
 
 def test_in_update_mode_the_last_row_of_a_key_is_the_answer():

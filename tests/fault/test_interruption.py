@@ -19,7 +19,7 @@ def _gone(processes: list[psutil.Process]) -> None:
     assert alive == []
 
 
-def test_a_killed_run_reads_as_interrupted_and_leaves_no_process(start: Callable[..., Tool]) -> None:
+def test_f6_a_killed_run_reads_as_interrupted_and_leaves_no_process(start: Callable[..., Tool]) -> None:
     tool = start(*LONG_RUN)
     tool.wait_for(lambda: tool.batches_with_events() >= 3, "three micro-batches")
     engine = tool.engine()
@@ -33,7 +33,7 @@ def test_a_killed_run_reads_as_interrupted_and_leaves_no_process(start: Callable
     assert list(tool.runs.glob("*/work")) == []
 
 
-def test_one_interrupt_drains_and_stores(start: Callable[..., Tool]) -> None:
+def test_k6_one_interrupt_drains_and_stores(start: Callable[..., Tool]) -> None:
     tool = start(*LONG_RUN)
     tool.wait_for(lambda: tool.batches_with_events() >= 3, "three micro-batches")
     engine = tool.engine()
@@ -47,7 +47,7 @@ def test_one_interrupt_drains_and_stores(start: Callable[..., Tool]) -> None:
     assert list(tool.runs.glob("*/work")) == []
 
 
-def test_two_interrupts_stop_now_and_store_what_there_is(start: Callable[..., Tool]) -> None:
+def test_k6_two_interrupts_stop_now_and_store_what_there_is(start: Callable[..., Tool]) -> None:
     overload = ("run", "hibench-wordcount", "--rate", "50M", "--duration", "10min", "--drain", "10min", "--no-verify")
     tool = start(*overload)
     tool.wait_for(lambda: tool.batches_with_events() >= 2, "two micro-batches")
@@ -66,7 +66,7 @@ def test_two_interrupts_stop_now_and_store_what_there_is(start: Callable[..., To
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_before_the_load_ends_at_once(start: Callable[..., Tool], number: signal.Signals) -> None:
+def test_k6_an_interrupt_before_the_load_ends_at_once(start: Callable[..., Tool], number: signal.Signals) -> None:
     tool = start("run", "ysb", "--duration", "10min")
     tool.wait_for(lambda: "verify" in tool.printed(), "the verification")
     engine = tool.engine()

@@ -101,7 +101,11 @@ def test_a_description_shows_everything_that_defines_an_event_stream(name):
 def test_a_plan_is_printed_with_units():
     plan = make_plan("ysb", rate="200k", duration="1min", warmup="10s", trigger="500ms", cores=2, runs="runs")
     text = printed(print_plan, plan)
-    for part in ("constant arrivals, 200k/s", "10 s warm-up, 60 s measured", "14,000,000 in all, 12,000,000 measured"):
+    for part in (
+        "constant(rate=200k), 200k/s",
+        "10 s warm-up, 60 s measured",
+        "14,000,000 in all, 12,000,000 measured",
+    ):
         assert part in text
     assert "local[2], trigger 500 ms, output mode update" in text
 

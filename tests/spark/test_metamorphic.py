@@ -24,7 +24,7 @@ def _verified(session: Session, name: str, folder: Path, **values: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_other_borders_of_micro_batches_give_the_same_answer(
+def test_v3_other_borders_of_micro_batches_give_the_same_answer(
     session: Session, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verify, "MIN_BATCHES", 12)
@@ -34,7 +34,7 @@ def test_other_borders_of_micro_batches_give_the_same_answer(
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_another_number_of_partitions_gives_the_same_answer(session: Session, name: str, tmp_path: Path) -> None:
+def test_v3_another_number_of_partitions_gives_the_same_answer(session: Session, name: str, tmp_path: Path) -> None:
     session.spark.conf.set("spark.sql.shuffle.partitions", "5")
     try:
         result = _verified(session, name, tmp_path)
@@ -44,7 +44,7 @@ def test_another_number_of_partitions_gives_the_same_answer(session: Session, na
 
 
 @pytest.mark.parametrize("name", [*QUERIES, "nexmark-q4"])
-def test_a_restart_from_the_checkpoint_gives_the_same_answer(
+def test_v3_a_restart_from_the_checkpoint_gives_the_same_answer(
     session: Session, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run_to_end = query.run_to_end
@@ -72,7 +72,7 @@ def test_a_restart_from_the_checkpoint_gives_the_same_answer(
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_events_out_of_order_within_the_watermark_give_the_answer_of_the_reference(
+def test_v3_events_out_of_order_within_the_watermark_give_the_answer_of_the_reference(
     session: Session, name: str, tmp_path: Path
 ) -> None:
     result = _verified(session, name, tmp_path, out_of_order_group=1000, delayed_share=0.1, delayed_up_to_s=2)

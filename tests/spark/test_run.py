@@ -27,7 +27,7 @@ def finished(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Any:
     return run("ysb", runs=tmp_path_factory.mktemp("runs"), session=session, **SHORT)
 
 
-def test_a_run_accounts_for_every_event(finished: Any) -> None:
+def test_v1_a_run_accounts_for_every_event(finished: Any) -> None:
     assert finished.summary["events"] == finished.summary["events_processed"] == 10_000
     assert finished.summary["events_unprocessed"] == 0
 
@@ -37,7 +37,7 @@ def test_a_run_has_all_keys_of_the_contract(finished: Any) -> None:
     json.dumps(finished.summary, allow_nan=False)
 
 
-def test_progress_has_no_holes_and_every_batch_its_tasks(finished: Any) -> None:
+def test_e1_progress_has_no_holes_and_every_batch_its_tasks(finished: Any) -> None:
     stored = finished.stored()
     batches = stored.batches()
     assert check_batches(batches) == []
@@ -77,7 +77,7 @@ def test_only_the_columns_that_a_query_reads_are_charged_to_the_generator(sessio
     assert fields_read(session, ysb, text, tmp_path / "b") == ("value",)
 
 
-def test_overload_is_not_called_a_pass_and_ends_in_time(session: Session, tmp_path: Path) -> None:
+def test_c5_overload_is_not_called_a_pass_and_ends_in_time(session: Session, tmp_path: Path) -> None:
     overload = {"rate": "50M", "duration": "3s", "warmup": "1s", "drain": "3s", "verify": False}
     result = run("streambench-wordcount", runs=tmp_path, session=session, **overload)
     assert result.verdict == "fail"

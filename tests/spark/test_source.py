@@ -44,7 +44,7 @@ def _run(df: "DataFrame", folder: Path, rows: dict[int, list[Any]], *, fail_at: 
         started.stop()
 
 
-def test_a_restart_replays_the_unfinished_batch_exactly(session: Session, tmp_path: Path) -> None:
+def test_l2_a_restart_replays_the_unfinished_batch_exactly(session: Session, tmp_path: Path) -> None:
     Constant(1000.0).schedule(5.0).save(tmp_path / "schedule.npy")
     Gate(origin_us=1_436_918_400_000_000).write(tmp_path)
     whole: dict[int, list[Any]] = {}
@@ -58,7 +58,7 @@ def test_a_restart_replays_the_unfinished_batch_exactly(session: Session, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["ysb", "hibench"])
-def test_generated_events_have_one_digest_for_any_partition_count_and_format(
+def test_l2_generated_events_have_one_digest_for_any_partition_count_and_format(
     session: Session, tmp_path: Path, name: str
 ) -> None:
     def digest(number: int, **options: Any) -> str:

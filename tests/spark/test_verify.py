@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("name", list(catalogue()))
-def test_the_default_answer_equals_reference_and_stored_answer(session: Session, name: str, tmp_path: Path) -> None:
+def test_v2_the_default_answer_equals_reference_and_stored_answer(session: Session, name: str, tmp_path: Path) -> None:
     workload = find_workload(name)
     result = verify_workload(session, workload, workload.parameters(), default_stream(workload), folder=tmp_path / "v")
     assert (result.verdict, result.reasons) == (Verdict.PASS, ())
@@ -35,7 +35,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("name", "values"), CASES)
-def test_other_parameters_give_the_reference_answer_too(
+def test_v2_other_parameters_give_the_reference_answer_too(
     session: Session, name: str, values: dict[str, Any], tmp_path: Path
 ) -> None:
     workload = find_workload(name)

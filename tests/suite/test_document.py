@@ -241,6 +241,21 @@ def test_a_baseline_is_a_path_that_exists(tmp_path):
     assert heads(complaint(body, root=tmp_path)) == ['some.yaml:3:11: there is no baseline "after.json"']
 
 
+def test_a_baseline_may_be_looked_up_elsewhere_and_refused_there():
+    def find(reference: str) -> None:
+        if reference != "20261115T194503-suite-smoke-2358":
+            raise UsageError(f'unknown run "{reference}"', remedy="did you mean another?")
+
+    text = "streamgauge: 1\nname: some\nbaseline: {}\nruns: [{{workload: ysb}}]\n"
+    known = "20261115T194503-suite-smoke-2358"
+    assert read_suite(text.format(known), name="some.yaml", find_baseline=find).baseline == known
+    with pytest.raises(InvalidExperimentError) as caught:
+        read_suite(text.format("other"), name="some.yaml", find_baseline=find)
+    first, *_, last = str(caught.value).splitlines()
+    assert first == 'some.yaml:3:11: there is no baseline "other": unknown run "other"'
+    assert last.endswith("^^^^^ did you mean another?")
+
+
 def test_many_mistakes_are_cut_off_with_their_number():
     message = complaint("runs: [" + ", ".join(f"{{workload: nobody{n}}}" for n in range(60)) + "]")
     assert len(heads(message)) == 50

@@ -48,7 +48,7 @@ def changed_files(draw: st.DrawFn) -> str:
 
 @settings(max_examples=150, deadline=None, derandomize=True)
 @given(changed_files())
-def test_a_changed_file_is_read_or_refused_with_line_and_column(text):
+def test_k1_a_changed_file_is_read_or_refused_with_line_and_column(text):
     try:
         assert read_suite(text, name="changed.yaml").size >= 1
     except InvalidExperimentError as error:
@@ -58,7 +58,7 @@ def test_a_changed_file_is_read_or_refused_with_line_and_column(text):
 
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.text(max_size=40))
-def test_any_text_is_refused_with_line_and_column(text):
+def test_k1_any_text_is_refused_with_line_and_column(text):
     try:
         read_suite(text, name="changed.yaml")
         raise AssertionError("this cannot be a suite")

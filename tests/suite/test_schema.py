@@ -13,7 +13,8 @@ from streamgauge.suite.settings import GROUPS, SETTINGS
 
 from .json_schema import is_valid
 
-SUITES = sorted((Path(__file__).parents[2] / "suites").glob("*.yaml"))
+FOLDER = Path(__file__).parents[2] / "suites"
+SUITES = sorted(FOLDER.glob("*.yaml"))
 SCHEMA = suite_schema()
 
 
@@ -106,3 +107,12 @@ def test_the_schema_knows_every_key_with_its_meaning_and_is_json():
     assert set(run) == {*RUN_KEYS, *SETTINGS, *GROUPS}
     assert all(schema["description"] for schema in (*SCHEMA["properties"].values(), *run.values()))
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
+
+
+def test_the_schema_beside_the_ready_suites_is_the_one_of_this_version():
+    assert json.loads((FOLDER / "suite.schema.json").read_text()) == SCHEMA, "run `streamgauge plan --schema`"
+
+
+@pytest.mark.parametrize("path", SUITES, ids=lambda path: path.stem)
+def test_ready_suites_tell_editors_where_the_schema_is(path):
+    assert path.read_text().splitlines()[0] == "# yaml-language-server: $schema=suite.schema.json"

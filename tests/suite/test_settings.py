@@ -4,12 +4,11 @@ import inspect
 
 import pytest
 
+from streamgauge.arrivals.notation import MAX_SEED
 from streamgauge.errors import UsageError
-from streamgauge.experiment.plan import OVERHEAD_S
-from streamgauge.experiment.settings import DEFAULT_RATE, MAX_SEED, parse_settings
-from streamgauge.suite import matrix
+from streamgauge.experiment.settings import parse_settings
 from streamgauge.suite.located import Place, Scalar, read_value
-from streamgauge.suite.settings import DEFAULT_RATES, GROUPS, SETTINGS
+from streamgauge.suite.settings import GROUPS, SETTINGS
 
 # There is only one choice for each of these so far.
 NOT_IN_SUITES = {"source", "sink", "mode"}
@@ -28,8 +27,6 @@ def test_a_suite_knows_the_settings_of_a_run():
 def test_defaults_are_those_of_a_run():
     known = {name: s.default for name, s in SETTINGS.items() if s.default is not None}
     assert known == {name: PARAMETERS[name].default for name in known}
-    assert DEFAULT_RATES == DEFAULT_RATE
-    assert matrix.OVERHEAD_S == OVERHEAD_S
 
 
 @pytest.mark.parametrize(

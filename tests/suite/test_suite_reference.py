@@ -15,7 +15,8 @@ LINE = re.compile(r"^\| (.*?) \|", re.MULTILINE)
 def listed_metrics() -> set[str]:
     """Return the metrics of the table, those that it lists as groups with members unfolded."""
     found = set()
-    for row in LINE.findall(PAGE[PAGE.index("| metric | unit |") :]):
+    table = PAGE[PAGE.index("| metric | unit |") :].partition("\n\n")[0]
+    for row in LINE.findall(table):
         names = re.findall(r"`([\w.]+)`", row)
         groups = [name for name in names if name.endswith(".")]
         members = [name for name in names if not name.endswith(".")]

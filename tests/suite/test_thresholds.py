@@ -151,7 +151,7 @@ def test_a_misspelled_metric_gets_the_closest_one_and_a_group_gets_its_members()
     assert remedies["procesed_rate_per_s"] == "did you mean `processed_rate_per_s`?"
     assert "p50, p90, p95, p99, max" in remedies["end_to_end_latency_s"]
     assert "median, max" in remedies["stages.skew"]
-    assert "known names: answer, backlog_events" in remedies["xyzzy"]
+    assert "known names: answer, back_pressure, backlog_events" in remedies["xyzzy"]
 
 
 def test_an_error_outside_a_file_names_the_option_and_the_character():

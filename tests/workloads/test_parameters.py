@@ -53,7 +53,7 @@ def test_a_model_without_parameters_says_so():
         ({"skew": "perhaps"}, "skew: true, false"),
     ],
 )
-def test_a_value_outside_its_domain_is_refused_with_the_domain(values, domain):
+def test_l5_a_value_outside_its_domain_is_refused_with_the_domain(values, domain):
     with pytest.raises(InvalidExperimentError) as caught:
         parse(values)
     ((name, value),) = values.items()

@@ -68,7 +68,7 @@ def test_ysb_counts_a_window_that_the_stream_ends_in_as_far_as_it_goes():
     }
 
 
-def test_ysb_with_random_skewed_events_equals_a_count_in_plain_python():
+def test_v2_ysb_with_random_skewed_events_equals_a_count_in_plain_python():
     values = {"campaigns": 7, "ads_per_campaign": 3, "draws": "random", "skew": True, "window_s": 2}
     workload, stream = catalogue()["ysb"], FiniteStream(5_000, 1000.0, seed=5)
     parameters = workload.parameters(**values)

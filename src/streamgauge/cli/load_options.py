@@ -1,12 +1,13 @@
 """The options of commands that run a workload, said once: `runs_workload` adds them to a command."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from streamgauge.cli.options import Conf, Cores, Master, Runs, Seed, Set, pairs
+from streamgauge.errors import EXIT_INTERRUPTED, UsageError
 
 Load = Annotated[
     str,
@@ -91,7 +92,13 @@ def runs_workload(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., N
 
         def whole(**given: Any) -> None:
             settings = _settings({name: given.pop(name) for name in added})
-            command(**given, settings=settings)
+            try:
+                command(**given, settings=settings)
+            except KeyboardInterrupt as interrupt:
+                # Told here, because the parser makes an exit code of an interrupt and forgets its notes.
+                for note in getattr(interrupt, "__notes__", ()):
+                    typer.echo(f"interrupted: {note}", err=True)
+                raise typer.Exit(EXIT_INTERRUPTED) from None
 
         hints = {**get_type_hints(_options, include_extras=True), **get_type_hints(command, include_extras=True)}
         named = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[p.name]) for p in parameters]
@@ -101,3 +108,25 @@ def runs_workload(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., N
         return whole
 
     return decorate
+
+
+def is_suite_file(reference: str) -> bool:
+    """Tell a suite file from a workload."""
+    return reference.endswith((".yaml", ".yml"))
+
+
+def refuse_options_beside_file(context: typer.Context, allowed: Collection[str]) -> None:
+    """Refuse options that a suite file decides; `allowed` are the parameters that it does not."""
+    given = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name not in allowed and _is_given(context, parameter.name or "")
+    ]
+    if given:
+        what = f"{', '.join(given)} cannot be used with a suite file, which decides it"
+        raise UsageError(what, remedy="write it in the file, under `defaults` or at a run")
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

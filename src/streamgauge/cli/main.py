@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 from streamgauge._version import __version__
-from streamgauge.cli import catalogue, doctor, generate, plan, run, runs, sustain, verify
+from streamgauge.cli import (
+    catalogue,
+    compare,
+    doctor,
+    fault,
+    generate,
+    plan,
+    report,
+    run,
+    runs,
+    scale,
+    surge,
+    sustain,
+    verify,
+)
 from streamgauge.cli.options import print_json
 from streamgauge.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, StreamgaugeError, UsageError
 
@@ -41,6 +55,11 @@ app.command("describe")(catalogue.describe)
 app.command("plan")(plan.plan)
 app.command("run")(run.run)
 app.command("sustain")(sustain.sustain)
+app.command("compare")(compare.compare)
+app.command("scale")(scale.scale)
+app.command("surge")(surge.surge)
+app.command("fault")(fault.fault)
+app.command("report")(report.report)
 app.command("verify")(verify.verify)
 app.command("generate")(generate.generate)
 app.command("doctor")(doctor.doctor)
@@ -57,6 +76,10 @@ def _report(error: StreamgaugeError, *, as_json: bool) -> None:
         }
         print_json({"error": document})
     typer.echo(f"error: {error}", err=True)
+    _tell_notes(error)
+
+
+def _tell_notes(error: BaseException) -> None:
     for note in getattr(error, "__notes__", ()):
         typer.echo(f"  {note}", err=True)
 
@@ -76,14 +99,15 @@ def _run(*, as_json: bool) -> None:
 def main() -> None:
     """Run the command line and leave with the right exit code."""
     as_json = "--json" in sys.argv
-    # The bridge to Java logs tracebacks of interrupted calls to whoever listens; nobody does.
+    # What the bridge to Java has to say about a process that is gone is said after the session, too; nobody listens.
     logging.getLogger().addHandler(logging.NullHandler())
     try:
         _run(as_json=as_json)
     except StreamgaugeError as error:
         _report(error, as_json=as_json)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
+        _tell_notes(interrupt)
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()

@@ -1,22 +1,104 @@
-"""`run`: measure a workload at a load."""
+"""`run`: measure a workload at a load, once or several times, or all that a suite file asks for."""
 
-from typing import Annotated, Any
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from streamgauge.cli.load_options import runs_workload
+from streamgauge.cli.load_options import is_suite_file, refuse_options_beside_file, runs_workload
 from streamgauge.cli.options import EXIT_BY_VERDICT, Json, Quiet, print_json
-from streamgauge.errors import EXIT_INTERRUPTED
+from streamgauge.errors import EXIT_INTERRUPTED, UsageError
+
+if TYPE_CHECKING:
+    from streamgauge.experiment.suite import SuiteResult
+    from streamgauge.suite import Suite
+
+BESIDE_FILE = ("workload", "runs", "quiet", "json_", "junit", "yes", "resume")
+
+Repeat = Annotated[int | None, typer.Option("--repeat", metavar="N", help="Run it N times, as a set.")]
+Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write the results of a set as JUnit XML.")]
+Resume = Annotated[str | None, typer.Option("--resume", metavar="SET", help="Go on with a set that was broken off.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before more than 200 runs.")]
 
 
 @runs_workload()
 def run(
-    workload: Annotated[str, typer.Argument(help="A name from `list`, or file.py:function.")],
+    context: typer.Context,
+    workload: Annotated[str, typer.Argument(help="A name from `list`, file.py:function, or a suite file (*.yaml).")],
     settings: dict[str, Any],
+    repeat: Repeat = None,
+    junit: Junit = None,
+    resume: Resume = None,
+    yes: Yes = False,
     quiet: Quiet = False,
     json_: Json = False,
 ) -> None:
-    """Measure how fast and how late a workload is at a given load."""
+    """Measure how fast and how late a workload is at a given load, or run a suite file."""
+    if is_suite_file(workload):
+        refuse_options_beside_file(context, BESIDE_FILE)
+        of_set = {"runs": settings["runs"], "junit": junit, "resume": resume}
+        _show(_run_file(workload, of_set, yes=yes, quiet=quiet), json_=json_)
+    elif repeat is not None:
+        of_set = settings | {"junit": junit, "resume": resume}
+        _show(_run_repeatedly(workload, repeat, of_set, yes=yes, quiet=quiet), json_=json_)
+    else:
+        _refuse_options_of_sets({"--junit": junit, "--resume": resume})
+        _run_once(workload, settings, quiet=quiet, json_=json_)
+
+
+def _refuse_options_of_sets(options: Mapping[str, object]) -> None:
+    for option, value in options.items():
+        if value is not None:
+            remedy = "add --repeat N, or name a suite file instead of a workload"
+            raise UsageError("one run is no set of runs", where=option, remedy=remedy)
+
+
+def _run_file(path: str, of_set: dict[str, Any], *, yes: bool, quiet: bool) -> "SuiteResult":
+    from streamgauge.experiment.suite import plan_suite, run_suite
+    from streamgauge.report.progress import progress_display
+
+    _confirm(plan_suite(path, runs=of_set["runs"]), yes=yes)
+    with progress_display(quiet=quiet) as monitor:
+        return run_suite(path, monitor=monitor, **of_set)
+
+
+def _run_repeatedly(workload: str, times: int, of_set: dict[str, Any], *, yes: bool, quiet: bool) -> "SuiteResult":
+    from streamgauge.experiment.suite import plan_repetitions, repeat
+    from streamgauge.report.progress import progress_display
+
+    settings = {name: value for name, value in of_set.items() if name not in ("runs", "junit", "resume")}
+    _confirm(plan_repetitions(workload, times, **settings), yes=yes)
+    with progress_display(quiet=quiet) as monitor:
+        return repeat(workload, times, monitor=monitor, **of_set)
+
+
+def _confirm(suite: "Suite", *, yes: bool) -> None:
+    """Ask before many runs; where nobody can answer, `--yes` must be there."""
+    from streamgauge.units import format_duration
+
+    if yes or not suite.needs_confirmation:
+        return
+    size = f"{suite.name} has {suite.size:,} runs and takes about {format_duration(suite.expected_s)}"
+    can_ask = sys.stdin.isatty() and sys.stderr.isatty()
+    if not can_ask or not typer.confirm(f"{size}. Start?", err=True):
+        remedy = "add --yes to start it, or look at it with `streamgauge plan`"
+        raise UsageError(size if not can_ask else f"{suite.name} was not started", remedy=remedy)
+
+
+def _show(found: "SuiteResult", *, json_: bool) -> None:
+    """Print the results of several runs, and leave with the exit code of their verdict."""
+    if json_:
+        print_json(found.document())
+    else:
+        from streamgauge.report.suite import print_suite
+
+        print_suite(found)
+    raise typer.Exit(EXIT_BY_VERDICT[found.verdict.value])
+
+
+def _run_once(workload: str, settings: dict[str, Any], *, quiet: bool, json_: bool) -> None:
     from streamgauge.experiment.run import run as measure
     from streamgauge.report.progress import progress_display
 

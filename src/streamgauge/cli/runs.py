@@ -12,7 +12,8 @@ app = typer.Typer(help="Stored runs.", no_args_is_help=True, rich_markup_mode=No
 Reference = Annotated[str, typer.Argument(help="A run id, the start of one, `latest`, or a path.")]
 
 
-def _root(runs: Path | None) -> Path:
+def runs_root(runs: Path | None) -> Path:
+    """Return where runs are kept: as said, or by default."""
     from streamgauge.store import default_root
 
     return runs if runs is not None else default_root(os.environ)
@@ -23,7 +24,7 @@ def list_(runs: Runs = None, json_: Json = False) -> None:
     """List the stored runs, newest first."""
     from streamgauge.store import list_runs
 
-    listings = list_runs(_root(runs))
+    listings = list_runs(runs_root(runs))
     if json_:
         rows = [
             {
@@ -36,11 +37,11 @@ def list_(runs: Runs = None, json_: Json = False) -> None:
             }
             for r in listings
         ]
-        print_json({"runs": rows, "root": str(_root(runs))})
+        print_json({"runs": rows, "root": str(runs_root(runs))})
         return
     from streamgauge.report.terminal import print_runs
 
-    print_runs(listings, _root(runs))
+    print_runs(listings, runs_root(runs))
 
 
 @app.command("show")
@@ -49,7 +50,7 @@ def show(run: Reference = "latest", runs: Runs = None, json_: Json = False) -> N
     from streamgauge.experiment.stored import summary_of
     from streamgauge.store import open_run
 
-    stored = open_run(_root(runs), run)
+    stored = open_run(runs_root(runs), run)
     if json_:
         print_json({"status": stored.status, **summary_of(stored)})
         return
@@ -58,12 +59,41 @@ def show(run: Reference = "latest", runs: Runs = None, json_: Json = False) -> N
     print_summary(stored)
 
 
+@app.command("export")
+def export(
+    run: Reference = "latest",
+    format_: Annotated[str, typer.Option("--format", help="parquet, csv or json.")] = "parquet",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", help="A folder, or for json a file; default export-ID here.", show_default=False
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are there already.")] = False,
+    runs: Runs = None,
+    json_: Json = False,
+) -> None:
+    """Write the tables and the summary of a run as files for other tools."""
+    from streamgauge.experiment.export import export_run
+    from streamgauge.store import open_run
+
+    written = export_run(open_run(runs_root(runs), run), format=format_, output=output, overwrite=overwrite)
+    if json_:
+        files = [str(path) for path in written.files]
+        print_json({"run_id": written.run_id, "format": format_, "files": files, "missing": list(written.missing)})
+        return
+    for path in written.files:
+        typer.echo(f"wrote {path}")
+    if written.missing:
+        typer.echo(f"not written, because the run has none: {', '.join(written.missing)}", err=True)
+
+
 @app.command("remove")
 def remove(run: Reference, runs: Runs = None, json_: Json = False) -> None:
     """Delete a stored run."""
     from streamgauge.store import remove_run
 
-    path = remove_run(_root(runs), run)
+    path = remove_run(runs_root(runs), run)
     if json_:
         print_json({"removed": str(path)})
     else:

@@ -1,6 +1,6 @@
 """What a run tells about itself while it lasts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 
@@ -30,3 +30,14 @@ class NoMonitor:
 
     def show(self, snapshot: Snapshot) -> None:
         """Do nothing."""
+
+
+class Prefixed:
+    """Tells the watcher of a part which part it is."""
+
+    def __init__(self, monitor: Monitor, prefix: str) -> None:
+        self.monitor, self.prefix = monitor, prefix
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Pass the state on, with the prefix before its phase."""
+        self.monitor.show(replace(snapshot, phase=f"{self.prefix}{snapshot.phase}"))

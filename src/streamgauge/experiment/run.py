@@ -54,6 +54,13 @@ class Run:
         """Open the run directory."""
         return open_run(self.path.parent, str(self.path))
 
+    def to_pandas(self, table: str = "batches") -> Any:
+        """Return a table of the run as a pandas DataFrame: micro-batches, or "tasks", "resources", "latency"."""
+        return self.stored().to_pandas(table)
+
+    def _repr_html_(self) -> str:
+        return self.stored()._repr_html_()
+
 
 def resolve_workload(reference: str, events: str | None) -> Workload:
     """Find what a user named: an entry of the catalogue or a function of their own."""
@@ -133,6 +140,7 @@ class Experiment:
             evidence = self._measure(writer)
         except StreamgaugeError as error:
             writer.finish("failed", verdict="unknown", reasons=[str(error)])
+            error.run_id = writer.run_id
             error.add_note(f"what there is of the run is stored in {writer.path}")
             raise
         except KeyboardInterrupt:

@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from streamgauge.arrivals import Law, parse_law
+from streamgauge.arrivals.notation import MAX_SEED
 from streamgauge.engine.session import refuse_reserved
 from streamgauge.errors import UsageError, closest
+from streamgauge.suite.settings import DEFAULT_RATES, MAX_CORES, MAX_PARTITIONS
 from streamgauge.units import parse_count, parse_duration, parse_rate
 
 # Under overload a micro-batch is held to about this long, or to this many triggers.
@@ -16,10 +18,6 @@ ADMIT_S = 3.0
 ADMIT_TRIGGERS = 2.0
 MASTER = re.compile(r"local(-cluster)?(\[[\d*, ]+\])?|yarn|(spark|k8s)://\S+")
 MAX_TOTAL_EVENTS = 10**13
-MAX_SEED = 2**63 - 1
-# What `--rate` is unless it is given. Where all events are there at once it only says how many they are, and a
-# maximum needs several micro-batches of full size.
-DEFAULT_RATE = {"open": "50k", "offline": "500k", "online": "500k"}
 # An offline load may take this many times as long as the time its events span.
 OFFLINE_LOADS = 10.0
 
@@ -95,14 +93,14 @@ def _local_master(cores: int | None, master: str | None) -> str:
         return master
     available = os.cpu_count() or 1
     chosen = available if cores is None else cores
-    if not 1 <= chosen <= 1024:
+    if not 1 <= chosen <= MAX_CORES:
         raise UsageError(f"{chosen} cores cannot be used", where="--cores", remedy=f"use 1 to {available}")
     return f"local[{chosen}]"
 
 
 def _partitions(value: int | None, where: str) -> int | None:
-    if value is not None and not 1 <= value <= 100_000:
-        raise UsageError(f"{value} partitions cannot be made", where=where, remedy="use 1 to 100000")
+    if value is not None and not 1 <= value <= MAX_PARTITIONS:
+        raise UsageError(f"{value} partitions cannot be made", where=where, remedy=f"use 1 to {MAX_PARTITIONS}")
     return value
 
 
@@ -136,9 +134,9 @@ def parse_settings(
 ) -> RunSettings:
     """Read what people write; every mistake is a `UsageError` that names the option."""
     limit = None if max_rows_per_batch is None else parse_count(max_rows_per_batch, where="--max-rows-per-batch")
-    chosen_load = _choice(load, tuple(DEFAULT_RATE), "--load")
+    chosen_load = _choice(load, tuple(DEFAULT_RATES), "--load")
     settings = RunSettings(
-        rate_per_s=parse_rate(DEFAULT_RATE[chosen_load] if rate is None else rate),
+        rate_per_s=parse_rate(DEFAULT_RATES[chosen_load] if rate is None else rate),
         duration_s=parse_duration(duration, minimum_s=1.0),
         arrivals=arrivals,
         warmup_s=parse_duration(warmup, where="--warmup"),

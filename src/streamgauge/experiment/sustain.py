@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import UsageError, closest
 from streamgauge.events import Parameters
-from streamgauge.experiment.monitor import Monitor, NoMonitor, Snapshot
-from streamgauge.experiment.run import Experiment, Run, prepare
+from streamgauge.experiment.monitor import Monitor, NoMonitor
+from streamgauge.experiment.parts import Parts
+from streamgauge.experiment.run import prepare
 from streamgauge.experiment.search import Outcome, Probe, Search, SearchSettings, first_rate
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.store import SetWriter, default_root, open_set
@@ -27,9 +28,8 @@ if TYPE_CHECKING:
     from streamgauge.engine.session import Session
 
 LATENCY_LIMIT = re.compile(r"\s*(mean|p50|p90|p95|p99|max)\s*<=?\s*(\S.*)")
-# Enough events for several full micro-batches of a fast query; a slow one is cut off by the duration.
-OFFLINE_RATE_PER_S = 500_000.0
-OFFLINE_S = 10.0
+# Where a search begins at least.
+MIN_RATE_PER_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -105,16 +105,6 @@ class Sustained:
         }
 
 
-class _Told:
-    """Tells the watcher of a probe which probe it is."""
-
-    def __init__(self, monitor: Monitor, prefix: str) -> None:
-        self.monitor, self.prefix = monitor, prefix
-
-    def show(self, snapshot: Snapshot) -> None:
-        self.monitor.show(replace(snapshot, phase=f"{self.prefix}{snapshot.phase}"))
-
-
 def sustain(
     workload: str,
     *,
@@ -146,6 +136,7 @@ def sustain(
         within=parse_share(within),
         budget_s=None if budget is None else parse_duration(budget, where="--budget"),
         first_per_s=None if settings.get("rate") is None else parsed.rate_per_s,
+        reference=workload,
     )
     return searching.execute(resume)
 
@@ -164,6 +155,7 @@ class _Searching:
     within: float
     budget_s: float | None
     first_per_s: float | None
+    reference: str
 
     def execute(self, resume: str | None) -> Sustained:
         """Search until the interval is narrow enough or the budget is spent; every probe is stored at once."""
@@ -171,16 +163,21 @@ class _Searching:
 
         self.started_s = self.clock.monotonic_s()
         writer = self._writer(resume)
-        self.verify = self.settings.verify
         try:
             with temporary_session(SessionSettings(self.settings.master, self.settings.conf)) as session:
-                search = self._search(session, writer)
-        except BaseException:
+                search = self._search(self._parts(session), writer)
+        except BaseException as error:
             writer.update(status="interrupted")
+            error.add_note(
+                f"go on with `streamgauge sustain {self.reference} --resume {writer.set_id}` and the same options"
+            )
             raise
         found = Sustained(writer.set_id, self.workload.name, search)
         writer.update(status="finished", result=found.document())
         return found
+
+    def _parts(self, session: "Session") -> Parts:
+        return Parts(self.workload, self.parameters, self.root, self.monitor, self.clock, session, self.settings.verify)
 
     def _writer(self, resume: str | None) -> SetWriter:
         if resume is not None:
@@ -207,18 +204,18 @@ class _Searching:
                 remedy="repeat the options of the search that is to go on",
             )
 
-    def _search(self, session: "Session", writer: SetWriter) -> Search:
+    def _search(self, parts: Parts, writer: SetWriter) -> Search:
         if "search" in writer.document:
             search = Search.from_dict(writer.document["search"])
             search.settings = replace(search.settings, within=self.within, budget_s=self._left_s(search.spent_s))
         else:
-            first = self.first_per_s or self._guess(session, writer)
+            first = self.first_per_s or self._guess(parts, writer)
             probe_s = self.settings.load_s
             search = Search(
                 SearchSettings(first, within=self.within, budget_s=self._left_s(0.0), probe_s=probe_s, confirm=True)
             )
         while (rate_per_s := search.next_rate()) is not None:
-            search.add(self._probe(session, rate_per_s, search, writer))
+            search.add(self._probe(parts, rate_per_s, search, writer))
             writer.update(search=search.to_dict())
         return search
 
@@ -228,35 +225,21 @@ class _Searching:
             return None
         return max(1.0, self.budget_s - (self.clock.monotonic_s() - self.started_s)) + spent_s
 
-    def _guess(self, session: "Session", writer: SetWriter) -> float:
+    def _guess(self, parts: Parts, writer: SetWriter) -> float:
         """Begin near the maximum that the query reaches when all events are there at once."""
-        settings = replace(
-            self.settings, load="offline", rate_per_s=OFFLINE_RATE_PER_S, warmup_s=2.0, duration_s=OFFLINE_S
-        )
-        found = self._run(session, settings, "first guess: ")
+        found = parts.run_offline(self.settings, "first guess: ")
         writer.add(found.run_id, role="first guess", verdict=found.verdict)
         rate_per_s = found.summary["processed_rate_per_s"]
-        return first_rate(rate_per_s) if rate_per_s else self.settings.rate_per_s
+        return max(MIN_RATE_PER_S, first_rate(rate_per_s)) if rate_per_s else self.settings.rate_per_s
 
-    def _run(self, session: "Session", settings: RunSettings, prefix: str) -> Run:
-        settings = replace(settings, verify=self.verify)
-        monitor = _Told(self.monitor, prefix)
-        self.workload.check(self.parameters, settings.law.mean_rate_per_s(settings.load_s))
-        found = Experiment(self.workload, self.parameters, settings, self.root, monitor, self.clock, session).execute()
-        if found.stored().status == "interrupted":
-            raise KeyboardInterrupt
-        # The answer does not change between probes.
-        self.verify = False
-        return found
-
-    def _probe(self, session: "Session", rate_per_s: float, search: Search, writer: SetWriter) -> Probe:
+    def _probe(self, parts: Parts, rate_per_s: float, search: Search, writer: SetWriter) -> Probe:
         began_s = self.clock.monotonic_s()
         bracket = search.bracket
         low = "?" if bracket.low_per_s is None else format_rate(bracket.low_per_s)
         high = "?" if bracket.high_per_s is None else format_rate(bracket.high_per_s)
         number = len(search.probes) + 1
         prefix = f"probe {number} at {format_rate(rate_per_s)}, between {low} and {high}: "
-        found = self._run(session, replace(self.settings, rate_per_s=rate_per_s), prefix)
+        found = parts.run(replace(self.settings, rate_per_s=rate_per_s), prefix)
         verdict, reasons = judge_probe(found.summary, self.limit)
         writer.add(found.run_id, role="probe", rate_per_s=rate_per_s, verdict=verdict.value)
         return Probe(rate_per_s, verdict, self.clock.monotonic_s() - began_s, found.run_id, reasons)

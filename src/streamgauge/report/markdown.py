@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from streamgauge.experiment.stored import summary_of
+from streamgauge.experiment.stored import differences, summary_of
 from streamgauge.report.html import facts
 from streamgauge.report.html.command import command, has_masked, spark_settings
 from streamgauge.report.html.output import write_document
+from streamgauge.report.html.sets import ReportedSet, SetTable
+from streamgauge.report.html.subject import Subject
 from streamgauge.store import StoredRun
 
 # What Markdown or HTML would read as mark-up. Underscores inside words and hyphens are left as they are.
@@ -24,9 +26,10 @@ def _plain(text: object) -> str:
     return _SPECIAL.sub(r"\\\1", " ".join(str(text).split()))
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> list[str]:
-    """Return the lines of a table; the first `words` columns are aligned to the left, the others to the right."""
-    rules = ["---" if column < words else "---:" for column in range(len(head))]
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1, at_end: int = 0) -> list[str]:
+    """Return the lines of a table; the first `words` and the last `at_end` columns are aligned to the left."""
+    numbers = range(words, len(head) - at_end)
+    rules = ["---:" if column in numbers else "---" for column in range(len(head))]
     lines = [head, rules, *rows]
     return ["| " + " | ".join(cells) + " |" for cells in lines] + [""]
 
@@ -111,21 +114,58 @@ def _comparison(runs: Sequence[StoredRun], summaries: Sequence[Mapping[str, Any]
         "One run each does not tell a difference from chance: repeat the runs before you conclude.",
         "",
     ]
-    different = [[_plain(name), *map(_plain, texts)] for name, texts in facts.differences(runs)]
+    different = [[_plain(name), *map(_plain, texts)] for name, texts in differences(runs)]
     same = ["The runs have the same workload, settings, machine and versions.", ""]
     table = _table(["setting", *names], different, words=len(names) + 1)
     return [*lines, "## What differs", "", *(table if different else same)]
 
 
+def _set_table(table: SetTable, level: str) -> list[str]:
+    rows = [[_plain(cell.text) for cell in row] for row in table.rows]
+    lines = _table(table.head, rows, words=table.words, at_end=table.words_at_end)
+    explained = [table.explanation, ""] if table.explanation else []
+    return [f"{level} {table.title}", "", *lines, *explained]
+
+
+def _set(one: ReportedSet, level: str) -> list[str]:
+    lines = [f"{level} {_plain(one.title)}", "", f"**{one.verdict.upper()}** {_plain(one.stored.set_id)}", ""]
+    lines += _bullets([one.reason]) if one.reason else []
+    lines += _pairs("answer", one.facts) if one.facts else []
+    notes = [*one.notes, *(f"The run {run_id} is left out: {reason}." for run_id, reason in one.missing)]
+    lines += [f"{level}# Notes", "", *_bullets(notes)] if notes else []
+    for table in one.tables:
+        lines += _set_table(table, f"{level}#")
+    return lines
+
+
+def _compared(subject: Subject) -> list[str]:
+    if subject.compared is None:
+        return []
+    from streamgauge.report.comparison import comparison_markdown
+
+    return [*comparison_markdown(subject.compared).splitlines(), ""]
+
+
+def render_subject_markdown(subject: Subject) -> str:
+    """Return the report of runs, sets and comparisons; numbers are written as on the terminal."""
+    runs, is_alone = subject.shown_runs, subject.is_one_set
+    summaries = [summary_of(stored) for stored in runs]
+    lines = [f"# {_plain(subject.title)}", ""] if subject.sets and not is_alone else []
+    lines += _compared(subject)
+    for one in subject.sets:
+        lines += _set(one, "#" if is_alone else "##")
+    if subject.is_side_by_side:
+        lines += _comparison(runs, summaries)
+    for stored, summary in zip(runs, summaries, strict=True):
+        lines += _run(stored, summary, "##" if len(runs) > 1 or subject.sets else "#")
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
 def render_markdown(runs: Sequence[StoredRun]) -> str:
-    """Return the report of one or several runs; numbers are written as on the terminal."""
+    """Return the report of one or several runs."""
     if not runs:
         raise ValueError("a report needs at least one run")
-    summaries = [summary_of(stored) for stored in runs]
-    lines = _comparison(runs, summaries) if len(runs) > 1 else []
-    for stored, summary in zip(runs, summaries, strict=True):
-        lines += _run(stored, summary, "##" if len(runs) > 1 else "#")
-    return "\n".join(lines).rstrip("\n") + "\n"
+    return render_subject_markdown(Subject(runs=tuple(runs)))
 
 
 def write_markdown(runs: Sequence[StoredRun], path: Path) -> None:

@@ -2,9 +2,10 @@
 
 import json
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +21,10 @@ from streamgauge.store.layout import (
     table_file,
 )
 from streamgauge.store.process import is_alive
+from streamgauge.units import format_count, format_duration, format_rate
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyarrow as pa
 
     from streamgauge.arrivals.schedule import Schedule
@@ -39,6 +42,10 @@ _OPTIONAL = {
 }
 _TYPE_WORDS = {str: "text", dict: "an object", list: "a list"}
 _SHOWN = 10
+# What a notebook shows; it is written as on the terminal, and everything from a run is escaped.
+_RATES = ("offered", "ingested", "processed")
+_LATENCIES = ("mean", "p50", "p90", "p95", "p99", "max")
+_SHOWN_RUNS = 50
 
 
 def _damaged(what: str, where: object) -> InvalidExperimentError:
@@ -108,6 +115,30 @@ class StoredRun:
         except (OSError, pa.ArrowException) as error:
             raise _damaged(f"not a Parquet table ({error})", path) from error
 
+    def to_pandas(self, table: str = "batches") -> "pd.DataFrame":
+        """Return a table as a DataFrame, by default a row per micro-batch.
+
+        Of a run that was killed, the micro-batches are those that its reports tell.
+        """
+        import pandas as pd
+
+        found = self.table(table)
+        if found is not None:
+            return found.to_pandas()
+        if table != "batches":
+            return pd.DataFrame()
+        return pd.DataFrame([_batch_row(batch) for batch in self.batches()])
+
+    def _repr_html_(self) -> str:
+        """Show the run in a notebook: verdict and key numbers, as the terminal writes them."""
+        return _run_html(self)
+
+
+def _batch_row(batch: "Batch") -> dict[str, Any]:
+    own = {name: value for name, value in vars(batch).items() if name != "phases_s"}
+    derived = {"events": batch.events, "duration_s": batch.duration_s}
+    return own | derived | {f"{name}_s": seconds for name, seconds in batch.phases_s.items()}
+
 
 @dataclass(frozen=True)
 class RunListing:
@@ -122,12 +153,27 @@ class RunListing:
     reason: str | None = None
 
 
-def list_runs(root: str | Path) -> list[RunListing]:
+class RunList(list[RunListing]):
+    """Runs, newest first, that a notebook shows as a table."""
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return a row per run."""
+        import pandas as pd
+
+        names = [field.name for field in fields(RunListing)]
+        return pd.DataFrame([[getattr(run, name) for name in names] for run in self], columns=names)
+
+    def _repr_html_(self) -> str:
+        return _list_html(self)
+
+
+def list_runs(root: str | Path) -> RunList:
     """List the runs below `root`, newest first; a root that does not exist has none."""
     # Times and run ids begin with the same digits once the punctuation is gone.
     compact = str.maketrans("", "", "-:")
     listings = [_listing(folder) for folder in _folders(Path(root))]
-    return sorted(listings, key=lambda r: ((r.created or r.run_id).translate(compact), r.run_id), reverse=True)
+    newest_first = sorted(listings, key=lambda r: ((r.created or r.run_id).translate(compact), r.run_id), reverse=True)
+    return RunList(newest_first)
 
 
 def open_run(root: str | Path, reference: str) -> StoredRun:
@@ -265,3 +311,58 @@ def _check(document: Mapping[str, Any], path: Path) -> None:
         problems.append(f'"status" must be one of {", ".join(STATUSES)}, not {reprlib.repr(document["status"])}')
     if problems:
         raise _damaged("; ".join(problems), path)
+
+
+def _table_row(cells: Iterable[object], tag: str = "td") -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _html_table(rows: Iterable[Sequence[object]], head: Sequence[object] = ()) -> str:
+    return f"<table>{_table_row(head, 'th') if head else ''}{''.join(_table_row(row) for row in rows)}</table>"
+
+
+def _known(value: Any, form: Any) -> str:
+    return "unknown" if value is None else str(form(value))
+
+
+def _key_numbers(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
+    backlog, duration = summary["backlog_events"], summary["batch_duration_s"]
+    is_offline = summary.get("load") == "offline"
+    rates = _RATES[1:] if is_offline else _RATES
+    rows = [(f"{name} rate", _known(summary[f"{name}_rate_per_s"], format_rate)) for name in rates]
+    rows += [
+        ("backlog", f"mean {_known(backlog['mean'], format_count)}, max {_known(backlog['max'], format_count)}"),
+        ("batches", f"{summary['batches']} measured, duration mean {_known(duration['mean'], format_duration)}"),
+        ("events", f"{summary['events']:,} offered, {summary['events_processed']:,} processed"),
+    ]
+    return [row for row in rows if not (is_offline and row[0] == "backlog")]
+
+
+def _latency_table(summary: Mapping[str, Any]) -> str:
+    values = summary["end_to_end_latency_s"]
+    cells = ["-" if values[name] is None else format_duration(values[name]) for name in _LATENCIES]
+    return _html_table([["end to end", *cells]], ["latency", *_LATENCIES])
+
+
+def _run_html(stored: StoredRun) -> str:
+    """Return verdict, reasons and key numbers of a run; a run that did not end has no numbers."""
+    document, summary = stored.document, stored.document.get("summary") or {}
+    verdict = str(document.get("verdict") or summary.get("verdict") or "unknown")
+    status = "" if stored.status == "finished" else f" ({stored.status})"
+    head = f"<p><b>{escape(verdict.upper())}</b> {escape(document['workload'] + status)}</p>"
+    reasons = document.get("reasons") or summary.get("reasons") or []
+    listed = "".join(f"<li>{escape(str(reason))}</li>" for reason in reasons)
+    parts = [head, f"<ul>{listed}</ul>" if listed else ""]
+    try:
+        parts.append(_html_table(_key_numbers(summary)))
+        parts.append(_latency_table(summary) if summary.get("load") != "offline" else "")
+    except (LookupError, TypeError, ValueError):
+        parts.append("<p>The run has no numbers.</p>")
+    return f"<div>{''.join(parts)}<p><code>{escape(str(stored.path))}</code></p></div>"
+
+
+def _list_html(runs: Sequence[RunListing]) -> str:
+    """Return runs as a table, the newest of many."""
+    rows = [(r.run_id, r.workload or "-", r.status, r.verdict or r.reason or "-") for r in runs[:_SHOWN_RUNS]]
+    more = f"<p>and {len(runs) - _SHOWN_RUNS} older ones</p>" if len(runs) > _SHOWN_RUNS else ""
+    return f"<div>{_html_table(rows, ('run', 'workload', 'status', 'verdict'))}{more}</div>"

@@ -1,10 +1,11 @@
 """Suite files: one YAML file that says what to run and what must hold."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamgauge.errors import InvalidExperimentError, UsageError
+from streamgauge.errors import InvalidExperimentError, StreamgaugeError, UsageError
 from streamgauge.suite.located import MAX_BYTES, Mistakes, Node, Place, Scalar, compose
 from streamgauge.suite.matrix import CONFIRM_ABOVE, Configuration, PlannedRun, interleave
 from streamgauge.suite.reading import FILE_KEYS, SETTING_KEYS, Keys, Reader
@@ -13,6 +14,9 @@ from streamgauge.suite.unfolding import Check, Unfolding
 FORMAT_VERSION = 1
 REQUIRED_KEYS = ("streamgauge", "name", "runs")
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+
+# Looks a baseline up, and may refuse it by a `StreamgaugeError`.
+FindBaseline = Callable[[str], object]
 
 
 @dataclass(frozen=True)
@@ -60,15 +64,24 @@ def _read_name(keys: Keys, reader: Reader) -> str:
     return name
 
 
-def _read_baseline(keys: Keys, reader: Reader) -> str | None:
-    path = reader.text(keys, "baseline")
-    if path is not None and not reader.exists(path):
-        remedy = "write the path of a run or of a set of runs, as seen from the working directory"
-        reader.mistakes.add(keys["baseline"][1].place, f'there is no baseline "{path}"', remedy)
-    return path
+def _read_baseline(keys: Keys, reader: Reader, find: FindBaseline | None) -> str | None:
+    reference = reader.text(keys, "baseline")
+    if reference is None:
+        return None
+    place, what = keys["baseline"][1].place, f'there is no baseline "{reference}"'
+    if find is None:
+        if not reader.exists(reference):
+            remedy = "write the path of a run or of a set of runs, as seen from the working directory"
+            reader.mistakes.add(place, what, remedy)
+        return reference
+    try:
+        find(reference)
+    except StreamgaugeError as error:
+        reader.mistakes.add(place, f"{what}: {error.what}", error.remedy or "")
+    return reference
 
 
-def _read(reader: Reader, check: Check | None) -> Suite | None:
+def _read(reader: Reader, check: Check | None, find_baseline: FindBaseline | None) -> Suite | None:
     """Read what can be read; None when it is not even a mapping."""
     mistakes = reader.mistakes
     node = compose(mistakes)
@@ -85,7 +98,7 @@ def _read(reader: Reader, check: Check | None) -> Suite | None:
     if "streamgauge" in keys:
         _check_version(keys["streamgauge"][1], mistakes)
     name, description = _read_name(keys, reader), reader.text(keys, "description") or ""
-    baseline = _read_baseline(keys, reader)
+    baseline = _read_baseline(keys, reader, find_baseline)
     inside = reader.keys(keys["defaults"][1], SETTING_KEYS, "defaults") if "defaults" in keys else None
     defaults = reader.settings(inside or {})
     thresholds = reader.thresholds(keys)
@@ -94,20 +107,30 @@ def _read(reader: Reader, check: Check | None) -> Suite | None:
     return Suite(name, tuple(unfolding.configurations(entries)), description, baseline)
 
 
-def read_suite(text: str, *, name: str, root: Path | None = None, check: Check | None = None) -> Suite:
+def read_suite(
+    text: str,
+    *,
+    name: str,
+    root: Path | None = None,
+    check: Check | None = None,
+    find_baseline: FindBaseline | None = None,
+) -> Suite:
     """Read the text of a suite file; all mistakes are raised at once, as one `InvalidExperimentError`.
 
     `name` is how messages call the file, and `root` where relative paths in it begin, by default the working directory.
-    `check` may refuse a configuration for reasons of its own, by a `StreamgaugeError`.
+    `check` may refuse a configuration for reasons of its own, and `find_baseline` the baseline, by a
+    `StreamgaugeError`; without the latter a baseline is a path that must exist.
     """
     mistakes = Mistakes(name, text)
-    suite = _read(Reader(mistakes, root if root is not None else Path()), check)
+    suite = _read(Reader(mistakes, root if root is not None else Path()), check, find_baseline)
     if mistakes.found or suite is None:
         raise mistakes.error()
     return suite
 
 
-def load_suite(path: Path, *, root: Path | None = None, check: Check | None = None) -> Suite:
+def load_suite(
+    path: Path, *, root: Path | None = None, check: Check | None = None, find_baseline: FindBaseline | None = None
+) -> Suite:
     """Read a suite file as `read_suite` does."""
     try:
         with path.open("rb") as file:
@@ -125,4 +148,4 @@ def load_suite(path: Path, *, root: Path | None = None, check: Check | None = No
         what = f"the byte 0x{content[error.start]:02X} is not UTF-8"
         mistakes.add(mistakes.place_at(len(before)), what, "save the file as UTF-8")
         raise mistakes.error() from None
-    return read_suite(text, name=str(path), root=root, check=check)
+    return read_suite(text, name=str(path), root=root, check=check, find_baseline=find_baseline)

@@ -1,11 +1,17 @@
 """JUnit XML, the form in which build servers read results."""
 
+import errno
+import os
 import re
-from collections.abc import Iterable, Iterator
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 from xml.etree import ElementTree
 
+from streamgauge.errors import EnvironmentNotReadyError, UsageError
 from streamgauge.suite.thresholds import Judgement, Threshold
 from streamgauge.verdict import Verdict
 
@@ -32,6 +38,29 @@ class RunResult:
     took_s: float = 0.0
     run_id: str | None = None
 
+    @property
+    def combined(self) -> Verdict | None:
+        """The verdict over the run itself and its thresholds."""
+        if self.verdict is None:
+            return None
+        return Verdict.combine((self.verdict, *(judgement.verdict for _, judgement in self.judgements)))
+
+    @property
+    def all_reasons(self) -> tuple[str, ...]:
+        """Why it is not a pass: the reasons of the run itself, then those of its thresholds."""
+        missed = (judgement.text for _, judgement in self.judgements if judgement.verdict is not Verdict.PASS)
+        return (*self.reasons, *missed)
+
+
+@dataclass(frozen=True)
+class BaselineResult:
+    """How the runs of one configuration compare with the baseline; no `comparison` where none could be made."""
+
+    name: str
+    verdict: Verdict
+    reason: str
+    comparison: Mapping[str, Any] | None = None
+
 
 def _outcome(verdict: Verdict | None) -> Outcome:
     """Return how a verdict is reported: unknown is an error, because build servers take skipped for fine."""
@@ -56,28 +85,64 @@ def _clean(text: str) -> str:
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def junit_xml(suite: str, results: Iterable[RunResult]) -> str:
-    """Return a report with one test case per run for its own verdict, and one per run and threshold."""
+def junit_xml(suite: str, results: Iterable[RunResult], baseline: Iterable[BaselineResult] = ()) -> str:
+    """Return a report with a test case per run for its own verdict, per run and threshold, and per comparison."""
     root = ElementTree.Element("testsuite", name=_clean(suite))
-    counts = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
-    plurals = {"failure": "failures", "error": "errors", "skipped": "skipped"}
     total_s = 0.0
     for result in results:
         total_s += result.took_s
         for number, (name, verdict, message) in enumerate(_cases(result)):
             # The time of a run counts once.
             took_s = 0.0 if number else result.took_s
-            attributes = {"classname": _clean(f"{suite}.{result.name}"), "name": _clean(name), "time": f"{took_s:.3f}"}
-            case = ElementTree.SubElement(root, "testcase", attributes)
-            counts["tests"] += 1
-            outcome = _outcome(verdict)
-            if outcome:
-                counts[plurals[outcome]] += 1
-                ElementTree.SubElement(case, outcome, message=_clean(message))
+            case = _add_case(root, f"{suite}.{result.name}", name, verdict, message, took_s)
             if result.run_id and not number:
                 ElementTree.SubElement(case, "system-out").text = _clean(f"run {result.run_id}")
-    for name, count in counts.items():
-        root.set(name, str(count))
+    for compared in baseline:
+        _add_case(root, f"{suite}.{compared.name}", "the baseline", compared.verdict, compared.reason, 0.0)
+    root.set("tests", str(len(root)))
+    for outcome, plural in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        root.set(plural, str(len(root.findall(f"testcase/{outcome}"))))
     root.set("time", f"{total_s:.3f}")
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
+
+
+def _add_case(
+    root: ElementTree.Element, group: str, name: str, verdict: Verdict | None, message: str, took_s: float
+) -> ElementTree.Element:
+    attributes = {"classname": _clean(group), "name": _clean(name), "time": f"{took_s:.3f}"}
+    case = ElementTree.SubElement(root, "testcase", attributes)
+    outcome = _outcome(verdict)
+    if outcome:
+        ElementTree.SubElement(case, outcome, message=_clean(message))
+    return case
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Refuse a place where no report can be put, before time is spent on what it would tell."""
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is there already and no file")
+        with tempfile.TemporaryFile(dir=path.resolve().parent):
+            return
+    except OSError as error:
+        what = f"{path} cannot be written: {error.strerror or error}"
+        raise UsageError(what, where="--junit", remedy="write the path of a file in a folder that exists") from None
+
+
+def write_junit(path: Path, text: str) -> None:
+    """Put a report in place in one step: a build server never reads half of it."""
+    # A link stays a link: what it leads to is replaced.
+    target = path.resolve()
+    temporary = target.with_name(f".new-{target.name}")
+    try:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        what = f"{path} cannot be written: {error.strerror or error}"
+        raise EnvironmentNotReadyError(what, where="--junit", remedy="free space there, or choose another") from error

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
+from pathlib import Path
 from typing import Any, TypeVar
 
 from streamgauge.suite.settings import SETTINGS
 from streamgauge.suite.thresholds import Threshold
 from streamgauge.units import parse_duration
+from streamgauge.workloads.user import is_user_function
 
 # Starting Spark, the checks before the load, the first micro-batch: what a run takes besides its load.
 OVERHEAD_S = 35.0
@@ -77,6 +79,13 @@ class PlannedRun:
         identity = self.configuration.identity() | {"repetition": self.repetition}
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def code_digest(workload: str, root: Path) -> str | None:
+    """Return the digest of the file of a function of the user's own, whose path begins at `root`; else None."""
+    if not is_user_function(workload):
+        return None
+    return hashlib.sha256((root / workload.rpartition(":")[0]).read_bytes()).hexdigest()
 
 
 def load_duration_s(settings: Mapping[str, Any]) -> float:

@@ -10,6 +10,7 @@ Unit = Literal["seconds", "per second", "bytes"] | None
 
 _PERCENTILES = ("mean", "p50", "p90", "p95", "p99", "max")
 _DISTRIBUTION = ("mean", "p50", "p95", "max")
+_SPREAD = ("throughput", "latency")
 _ROLES = ("tool", "java", "python_workers")
 _PHASES = (
     *("source_offsets", "offset_log", "source_plan", "query_planning", "execution", "tasks", "scheduling"),
@@ -25,6 +26,11 @@ _TABLE: tuple[tuple[str, Unit, tuple[str, ...]], ...] = (
     ("window_latency_s", "seconds", _PERCENTILES),
     ("backlog_events", None, ("mean", "max")),
     ("backlog_events", "per second", ("slope_per_s", "slope_low_per_s", "slope_high_per_s")),
+    ("back_pressure", None, ("overruns", "share")),
+    ("back_pressure", "seconds", ("total_s", "longest_s")),
+    ("back_pressure.spread", None, _SPREAD),
+    ("back_pressure.spread_in_episodes", None, _SPREAD),
+    ("back_pressure.spread_between_episodes", None, _SPREAD),
     ("", None, ("batches",)),
     ("batch_duration_s", "seconds", _DISTRIBUTION),
     ("batch_interval_s", "seconds", _DISTRIBUTION),

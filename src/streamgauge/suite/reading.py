@@ -24,7 +24,7 @@ FILE_KEYS = {
     "defaults": "settings of all runs",
     "runs": "what to run",
     "thresholds": "what must hold for every run",
-    "baseline": "a run or a file with a set of runs to compare with",
+    "baseline": "a run or a set of runs to compare with: its id, or its path",
 }
 RUN_KEYS = {
     "workload": "a name of the catalogue, or file.py:function, or a list of them",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from streamgauge.arrivals.notation import MAX_SEED
 from streamgauge.errors import UsageError, closest
 from streamgauge.events import event_stream
 from streamgauge.suite.located import Scalar
@@ -12,8 +13,8 @@ from streamgauge.units import MAX_RATE_PER_S, parse_count, parse_duration, parse
 
 MAX_CORES = 1024
 MAX_PARTITIONS = 100_000
-MAX_SEED = 2**63 - 1
-# The rate where none is given, by load.
+# The rate where none is given, by load. Where all events are there at once it only says how many they are, and a
+# maximum needs several micro-batches of full size.
 DEFAULT_RATES = {"open": "50k", "offline": "500k", "online": "500k"}
 
 Kind = Literal["rate", "duration", "count", "whole", "choice", "flag", "text"]

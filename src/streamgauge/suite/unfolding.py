@@ -1,6 +1,5 @@
 """From the entries of a suite file to configurations, each checked as a whole."""
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from streamgauge.suite.located import Mistakes, Scalar
 from streamgauge.suite.matrix import (
     Configuration,
     PlannedRun,
+    code_digest,
     combinations,
     combinations_count,
     configuration_name,
@@ -108,15 +108,12 @@ class Unfolding:
         return made
 
     def _code_digest(self, workload: Scalar) -> str | None:
-        if not is_user_function(workload.text):
-            return None
         try:
-            code = (self.root / workload.text.rpartition(":")[0]).read_bytes()
+            return code_digest(workload.text, self.root)
         except OSError as error:
             remedy = "write the path of a Python file, a colon and a function"
             self.mistakes.add(workload.place, f"{workload.text} cannot be read: {error.strerror}", remedy)
             return None
-        return hashlib.sha256(code).hexdigest()
 
     def _parameters(self, workload: Scalar, chosen: Choices) -> dict[str, Any] | None:
         """Return the parameters that the file sets, checked together with the others, the law and the rate."""

@@ -51,8 +51,9 @@ class Level:
     name: str
     at: float
     is_vertical: bool = False
-    # On which side of a vertical line the name stands.
+    # On which side of the line the name stands: of a vertical one, and of one that lies.
     is_before: bool = False
+    is_below: bool = False
 
 
 @dataclass(frozen=True)

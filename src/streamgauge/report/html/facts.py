@@ -59,6 +59,7 @@ METRICS = (
     *_each("window_latency_s", "window latency", format_duration, ("mean", "max")),
     *_each("backlog_events", "backlog", format_count, ("mean", "max")),
     Metric("backlog_events.slope_per_s", "backlog slope", format_count, "events/s", has_ratio=False),
+    Metric("back_pressure.total_s", "time behind", format_duration, has_ratio=False),
     Metric("batches", "measured micro-batches", _whole, has_ratio=False),
     *_each("batch_duration_s", "batch duration", format_duration, ("mean", "p95", "max")),
     Metric("non_functional_share", "non-functional work", _percent, has_ratio=False),
@@ -103,32 +104,6 @@ def comparison(summaries: Sequence[Mapping[str, Any]]) -> list[Comparison]:
             changes = tuple(_change(values[0], v) if k and metric.has_ratio else None for k, v in enumerate(values))
             rows.append(Comparison(metric, values, tuple(metric.text(s) for s in summaries), changes))
     return rows
-
-
-def _flat(document: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
-    """Return nested settings as names with dots and texts."""
-    found: dict[str, str] = {}
-    for key, value in document.items():
-        if isinstance(value, Mapping):
-            found |= _flat(value, f"{prefix}{key}.")
-        else:
-            found[f"{prefix}{key}"] = "not set" if value is None else str(value)
-    return found
-
-
-def differences(runs: Sequence[StoredRun]) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the settings and versions in which runs differ, and workload and machine if those do."""
-    flat = [
-        {
-            "workload": run.document["workload"],
-            **_flat(run.document.get("configuration") or {}),
-            **_flat(run.document.get("environment") or {}),
-        }
-        for run in runs
-    ]
-    names = {name: None for document in flat for name in document}
-    rows = [(name, tuple(document.get(name, "not set") for document in flat)) for name in names]
-    return [(name, texts) for name, texts in rows if len(set(texts)) > 1]
 
 
 def has_numbers(summary: Mapping[str, Any]) -> bool:
@@ -196,7 +171,10 @@ def _load(configuration: Mapping[str, Any], s: Mapping[str, Any]) -> str:
         return f"offline, {s['events']:,} events at once" if "events" in s else "offline, all events at once"
     if kind == "online":
         return f"online, {arrivals} arrivals at half of the offline maximum, {rate}"
-    return f"{arrivals} arrivals, {rate}"
+    mean_per_s = s.get("offered_rate_per_s")
+    if arrivals == "constant" or mean_per_s is None:
+        return f"{arrivals} arrivals, {rate}"
+    return f"{arrivals}, {format_rate(mean_per_s)} on average in the measured time"
 
 
 def _time(configuration: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from streamgauge.experiment.summary import phases
 from streamgauge.measure import PHASES, Batch
 from streamgauge.report.html.axes import Axis, Unit, category_axis, log_axis, percentile_axis, range_axis, value_axis
 from streamgauge.report.html.chart import Band, Canvas, Chart, Level, Missing, Path
-from streamgauge.report.html.series import Floats, RunSeries
+from streamgauge.report.html.series import Floats, Mark, RunSeries
 from streamgauge.report.html.stages import StageRow
 from streamgauge.report.terminal import PHASE_ORDER
 from streamgauge.units import format_bytes, format_count, format_duration, format_rate
@@ -42,8 +42,14 @@ def _merged(run: RunSeries) -> str:
     return f" Each point stands for {count} micro-batches: peaks are kept, the rest is averaged." if count > 1 else ""
 
 
-def _bands(canvas: Canvas, run: RunSeries) -> tuple[Band, ...]:
-    return tuple(canvas.band(m.name, m.start_s, m.end_s, m.name.replace("-", "")) for m in run.marks())
+def _bands(canvas: Canvas, run: RunSeries, besides: Sequence[Mark] = ()) -> tuple[Band, ...]:
+    marks = [*run.marks(), *besides]
+    return tuple(canvas.band(m.name, m.start_s, m.end_s, m.name.replace("-", "")) for m in marks)
+
+
+def _band_keys(marks: Sequence[Mark]) -> tuple[tuple[str, str], ...]:
+    """Return the legend of shaded spans: the names in narrow ones are not shown."""
+    return tuple((name, f"{name} shaded") for name in dict.fromkeys(mark.name for mark in marks))
 
 
 def _highest(*series: Floats) -> float:
@@ -70,6 +76,7 @@ def _over_time(
     y_title: str,
     form: Callable[[float], str],
     level: tuple[str, float] | None = None,
+    besides: Sequence[Mark] = (),
 ) -> Figure:
     """Draw columns of the micro-batches at the times of their emissions."""
     at_s = run.seconds(run.points["emitted_us"])
@@ -93,9 +100,9 @@ def _over_time(
         y_title,
         paths=tuple(paths),
         strips=canvas.strips([float(at_s[row]) for row in rows], texts),
-        bands=_bands(canvas, run),
+        bands=_bands(canvas, run, besides),
         levels=(Level(level[0], canvas.y.place(level[1])),) if level else (),
-        legend=tuple((name, style) for name, _, style in lines) if len(lines) > 1 else (),
+        legend=(tuple((name, style) for name, _, style in lines) if len(lines) > 1 else ()) + _band_keys(besides),
     )
 
 
@@ -121,7 +128,7 @@ def rate_figure(run: RunSeries) -> Figure:
     law = (
         "all events were there at once, so no rate was offered."
         if run.is_offline
-        else "while the load is sustained it swings around the offered one."
+        else "while the load is sustained it follows the offered one, and swings around it."
         if offered is not None
         else "the offered rate is not drawn, because the schedule is not stored."
     )
@@ -134,9 +141,19 @@ def rate_figure(run: RunSeries) -> Figure:
         "events per second",
         paths=tuple(paths),
         strips=canvas.strips(list(middles), texts),
-        bands=_bands(canvas, run),
-        legend=tuple(legend),
+        bands=_bands(canvas, run, run.spans),
+        legend=tuple(legend) + _band_keys(run.spans),
     )
+
+
+def _pressure_text(run: RunSeries) -> str:
+    """Say what the backlog means for the query; nothing for a run that does not tell."""
+    pressure = run.summary.get("back_pressure")
+    if not pressure:
+        return ""
+    if not pressure.get("state"):
+        return f" Back-pressure cannot be told: {pressure.get('reason')}."
+    return f" Back-pressure is {pressure['state']}: {pressure.get('reason')}."
 
 
 def backlog_figure(run: RunSeries) -> Figure:
@@ -150,11 +167,12 @@ def backlog_figure(run: RunSeries) -> Figure:
         run,
         title,
         "Events created and not yet processed, right after each emission; a load is sustained while this does not "
-        "keep growing.",
+        f"keep growing.{_pressure_text(run)}",
         "count",
         [("backlog", run.points["backlog_events"], "c1")],
         y_title="events",
         form=lambda value: f"{format_count(value)} events",
+        besides=[*run.spans, *run.episodes()],
     )
 
 
@@ -177,6 +195,7 @@ def latency_figure(run: RunSeries) -> Figure:
         ],
         y_title="latency",
         form=format_duration,
+        besides=run.spans,
     )
 
 

@@ -50,6 +50,11 @@ def _cores(run: RunSeries) -> Curve | None:
     return curve if len(curve[0]) else None
 
 
+def _legend(names: Sequence[str], styles: Sequence[str], drawn: Sequence[int]) -> tuple[tuple[str, str], ...]:
+    """Name what is drawn; runs of the same name share a key."""
+    return tuple(dict.fromkeys((names[number], styles[number]) for number in drawn))
+
+
 def _paths(canvas: Canvas, run: RunSeries, curve: Curve, style: str) -> list[Path]:
     """Draw what is measured strongly, and faintly what comes before and after it."""
     steady = run.summary.get("steady_state") or {}
@@ -72,13 +77,14 @@ def _common_warmup(runs: Sequence[RunSeries], canvas: Canvas) -> tuple[Band, ...
 def _absent(names: Sequence[str]) -> str:
     if not names:
         return ""
-    listed = ", ".join(names)
+    listed = ", ".join(dict.fromkeys(names))
     return f" Not drawn, because {'it has' if len(names) == 1 else 'they have'} no such numbers: {listed}."
 
 
 def _overlay(
     runs: Sequence[RunSeries],
     names: Sequence[str],
+    styles: Sequence[str],
     title: str,
     explanation: str,
     unit: Unit,
@@ -98,13 +104,13 @@ def _overlay(
         canvas.y,
         SINCE_START,
         y_title,
-        paths=tuple(path for n, curve in drawn for path in _paths(canvas, runs[n], curve, run_style(n))),
+        paths=tuple(path for n, curve in drawn for path in _paths(canvas, runs[n], curve, styles[n])),
         bands=_common_warmup(chosen, canvas),
-        legend=tuple((names[number], run_style(number)) for number, _ in drawn),
+        legend=_legend(names, styles, [number for number, _ in drawn]),
     )
 
 
-def _percentiles(runs: Sequence[RunSeries], names: Sequence[str]) -> Figure:
+def _percentiles(runs: Sequence[RunSeries], names: Sequence[str], styles: Sequence[str]) -> Figure:
     title = "Percentiles of end-to-end latency"
     drawn = [(number, percentile_curve(run)) for number, run in enumerate(runs) if run.latency]
     if not drawn:
@@ -119,38 +125,41 @@ def _percentiles(runs: Sequence[RunSeries], names: Sequence[str]) -> Figure:
         canvas.y,
         "share of events",
         "latency",
-        paths=tuple(canvas.line(xs, ys, run_style(number)) for number, (xs, ys) in drawn),
-        legend=tuple((names[number], run_style(number)) for number, _ in drawn),
+        paths=tuple(canvas.line(xs, ys, styles[number]) for number, (xs, ys) in drawn),
+        legend=_legend(names, styles, [number for number, _ in drawn]),
     )
 
 
-def overlay_figures(runs: Sequence[RunSeries], names: Sequence[str]) -> list[Figure]:
-    """Return the charts of a comparison; `names` tell the runs apart."""
+def overlay_figures(
+    runs: Sequence[RunSeries], names: Sequence[str], styles: Sequence[str] | None = None
+) -> list[Figure]:
+    """Return the charts of a comparison; `names` and `styles` tell the runs, or groups of them, apart."""
+    styles = styles or [run_style(number) for number in range(len(runs))]
     faint = "Faint: what is not measured (warm-up, cut and drain)."
     return [
         _overlay(
-            runs, names, "Processed rate",
+            runs, names, styles, "Processed rate",
             f"Events of each micro-batch by the time since the emission before it. {faint}",
             "rate", "events per second", _processed,
         ),
         _overlay(
-            runs, names, "Mean end-to-end latency",
+            runs, names, styles, "Mean end-to-end latency",
             f"Mean over the events of each micro-batch. {faint}",
             "duration", "latency", _column("end_to_end_latency_mean_s"),
         ),
-        _percentiles(runs, names),
+        _percentiles(runs, names, styles),
         _overlay(
-            runs, names, "Backlog",
+            runs, names, styles, "Backlog",
             f"Events created and not yet processed, right after each emission. {faint}",
             "count", "events", _column("backlog_events"),
         ),
         _overlay(
-            runs, names, "Duration of micro-batches",
+            runs, names, styles, "Duration of micro-batches",
             f"From start to end of each trigger. {faint}",
             "duration", "duration", _column("duration_s"),
         ),
         _overlay(
-            runs, names, "Cores in use",
+            runs, names, styles, "Cores in use",
             f"CPU time by elapsed time, over all processes of a run. {faint}",
             "number", "cores", _cores,
         ),

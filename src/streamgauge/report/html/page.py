@@ -8,6 +8,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamgauge.experiment.stored import differences
 from streamgauge.report.html import facts
 from streamgauge.report.html.chart import Missing
 from streamgauge.report.html.command import command, has_masked, spark_settings
@@ -26,10 +27,14 @@ from streamgauge.report.html.figures import (
     stage_figure,
     state_figures,
 )
+from streamgauge.report.html.forest import forest
 from streamgauge.report.html.output import write_document
 from streamgauge.report.html.overlays import overlay_figures, run_style
 from streamgauge.report.html.series import RunSeries, read_series
+from streamgauge.report.html.set_figures import set_figures
+from streamgauge.report.html.sets import ReportedSet
 from streamgauge.report.html.stages import StageRow, stage_rows
+from streamgauge.report.html.subject import Subject
 from streamgauge.store import StoredRun
 
 if TYPE_CHECKING:
@@ -45,6 +50,12 @@ _CARDS = (
     ("backlog_events.slope_per_s", "Backlog slope", "mean {backlog_events.mean}, max {backlog_events.max}"),
     ("batch_duration_s.mean", "Batch duration, mean", "p95 {batch_duration_s.p95}, {batches} batches"),
     ("core_use.used", "Cores used by Spark", "{core_use.events_per_s_per_core} per core"),
+)
+# A load that varies has no slope to tell.
+_VARYING_CARDS = (
+    *_CARDS[:3],
+    ("backlog_events.max", "Highest backlog, events", "mean {backlog_events.mean}"),
+    *_CARDS[4:],
 )
 _OFFLINE_CARDS = (
     ("offline_rate_per_s", "Maximum rate", "with all events there at once"),
@@ -98,6 +109,16 @@ class RunPage:
         return str(self.summary["verdict"])
 
 
+@dataclass(frozen=True)
+class SetPage:
+    """Everything that the page shows of one set."""
+
+    set: ReportedSet
+    anchor: str
+    figures: list[Figure]
+    overlays: list[Figure]
+
+
 def _below(template: str) -> tuple[facts.Metric | str, ...]:
     """Cut "mean {path}" into texts and metrics."""
     parts: list[facts.Metric | str] = []
@@ -110,7 +131,8 @@ def _below(template: str) -> tuple[facts.Metric | str, ...]:
 def _cards(summary: Mapping[str, Any]) -> tuple[Card, ...]:
     if not facts.has_numbers(summary):
         return ()
-    chosen = _OFFLINE_CARDS if summary.get("load") == "offline" else _CARDS
+    is_varying = (summary.get("steady_state") or {}).get("settled") is None
+    chosen = _OFFLINE_CARDS if summary.get("load") == "offline" else _VARYING_CARDS if is_varying else _CARDS
     return tuple(Card(name, facts.METRIC[path], _below(below)) for path, name, below in chosen)
 
 
@@ -188,25 +210,53 @@ def _environment() -> "Environment":
     return environment
 
 
-def _title(pages: Sequence[RunPage]) -> str:
-    return pages[0].title if len(pages) == 1 else f"Comparison of {len(pages)} runs"
+def _group_overlays(runs: Sequence[tuple[str, StoredRun]]) -> list[Figure]:
+    """Draw the runs of several groups together, a colour for each group."""
+    if not runs:
+        return []
+    names = [name for name, _ in runs]
+    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
+    series = [read_series(run) for _, run in runs]
+    if len(places) == 1:
+        return overlay_figures(series, [run.run_id for _, run in runs])
+    return overlay_figures(series, names, [run_style(places[name]) for name in names])
+
+
+def _set_page(set_: ReportedSet, number: int) -> SetPage:
+    return SetPage(set_, f"set-{number + 1}", set_figures(set_), _group_overlays(set_.overlaid))
+
+
+def render_subject(subject: Subject) -> str:
+    """Return the report of runs, sets and comparisons as one HTML document."""
+    spans = {run_id: marks for one in subject.sets for run_id, marks in one.spans.items()}
+    pages = [
+        _run_page(read_series(run, spans.get(run.run_id, ())), number)
+        for number, run in enumerate(subject.shown_runs)
+    ]  # fmt: skip
+    compared = pages if subject.is_side_by_side else []
+    names = [page.series.stored.run_id for page in compared]
+    return _environment().get_template("report.jinja").render(
+        title=subject.title,
+        pages=pages,
+        sets=[_set_page(one, number) for number, one in enumerate(subject.sets)],
+        is_one_set=subject.is_one_set,
+        anchors={page.series.stored.run_id: page.anchor for page in pages},
+        style=files(__package__).joinpath("style.css").read_text(encoding="utf-8"),
+        compared=compared,
+        comparison=facts.comparison([page.summary for page in compared]),
+        differences=differences(subject.runs) if compared else [],
+        overlays=overlay_figures([page.series for page in compared], names) if compared else [],
+        forests=[forest(pair) for pair in subject.compared.comparisons] if subject.compared is not None else [],
+        remarks=subject.compared.warnings if subject.compared is not None else (),
+        group_overlays=_group_overlays(subject.overlaid),
+    )  # fmt: skip
 
 
 def render_report(runs: Sequence[StoredRun]) -> str:
     """Return the report of one or several runs as one HTML document; the same runs give the same document."""
     if not runs:
         raise ValueError("a report needs at least one run")
-    pages = [_run_page(read_series(stored), number) for number, stored in enumerate(runs)]
-    several = len(pages) > 1
-    names = [page.series.stored.run_id for page in pages]
-    return _environment().get_template("report.jinja").render(
-        title=_title(pages),
-        pages=pages,
-        style=files(__package__).joinpath("style.css").read_text(encoding="utf-8"),
-        comparison=facts.comparison([page.summary for page in pages]) if several else [],
-        differences=facts.differences(runs) if several else [],
-        overlays=overlay_figures([page.series for page in pages], names) if several else [],
-    )  # fmt: skip
+    return render_subject(Subject(runs=tuple(runs)))
 
 
 def write_report(runs: Sequence[StoredRun], path: Path) -> None:

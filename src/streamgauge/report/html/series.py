@@ -1,7 +1,7 @@
 """A stored run as series over time, ready to be drawn; what a run lacks comes with the reason."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -66,6 +66,8 @@ class RunSeries:
     batches_per_point: int = 1
     points: Columns = field(default_factory=dict)
     damage: tuple[str, ...] = ()
+    # What happened to the run besides its load, such as the spike of a surge.
+    spans: tuple[Mark, ...] = ()
 
     @property
     def configuration(self) -> Mapping[str, Any]:
@@ -102,6 +104,11 @@ class RunSeries:
         if until_s is not None:
             found.append(Mark("drain", until_s, self.end_s))
         return [mark for mark in found if mark.end_s > mark.start_s]
+
+    def episodes(self) -> list[Mark]:
+        """Return the times in which the query was behind; older runs do not tell."""
+        pressure = self.summary.get("back_pressure") or {}
+        return [Mark("behind", e["start_s"], e["end_s"]) for e in pressure.get("episodes") or ()]
 
     def is_measured(self) -> npt.NDArray[np.bool_]:
         """Tell which micro-batches count."""
@@ -251,14 +258,14 @@ def _table(stored: StoredRun, name: str) -> dict[str, Floats]:
     return {} if table is None or not table.num_rows else columns_of(table)
 
 
-def read_series(stored: StoredRun) -> RunSeries:
-    """Read everything that a report shows of a run."""
+def read_series(stored: StoredRun, spans: Iterable[Mark] = ()) -> RunSeries:
+    """Read everything that a report shows of a run; `spans` are shaded in its charts over time."""
     reader = _Reader()
     unreadable = {"verdict": "unknown", "workload": stored.document["workload"], "reasons": ["the run cannot be read"]}
     summary = reader.read(lambda: summary_of(stored), unreadable)
     load = stored.document.get("load")
     if not load:
-        return RunSeries(stored, summary, damage=tuple(reader.damage))
+        return RunSeries(stored, summary, damage=tuple(reader.damage), spans=tuple(spans))
     is_offline = summary.get("load") == "offline"
     schedule = reader.read(stored.schedule, None)
     nothing: dict[str, Floats] = {}
@@ -281,4 +288,5 @@ def read_series(stored: StoredRun) -> RunSeries:
         batches_per_point=math.ceil(len(batches["events"]) / MAX_POINTS) if batches else 1,
         points=points,
         damage=tuple(reader.damage),
+        spans=tuple(spans),
     )

@@ -1,0 +1,750 @@
+"""Is the difference real? Repeated runs of one configuration against those of another.
+
+The unit is the run. All runs that are compared count from the same second of their load on, the largest of their
+steady-state cuts, and every metric is computed again from there. That nothing changed is a result only where the runs
+could have shown a change.
+"""
+
+import math
+import os
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from streamgauge.errors import EXIT_FAIL, EXIT_OK, EXIT_UNKNOWN, InvalidExperimentError, UsageError
+from streamgauge.experiment.stored import Group, differences, evidence_of, names_of, resolve_groups, short_id
+from streamgauge.measure.statistics import Decision, NamedEffect, compare_metrics, runs_needed, smallest_p
+from streamgauge.store import StoredRun, default_root
+from streamgauge.units import format_rate
+
+if TYPE_CHECKING:
+    from streamgauge.experiment.evidence import Evidence
+
+# Groups of runs are found where stored runs are read, and used from here.
+__all__ = [
+    "METRIC",
+    "METRICS",
+    "Change",
+    "Comparison",
+    "Comparisons",
+    "Difference",
+    "Group",
+    "Metric",
+    "MetricChange",
+    "compare",
+    "compare_groups",
+    "in_words",
+    "judge",
+    "metric_values",
+    "resolve_groups",
+    "shared_cut_s",
+    "short_id",
+    "times",
+    "verdict_of",
+]
+
+Change = Literal["better", "worse", "mixed", "no change", "undecided"]
+Values = Mapping[str, Sequence[float]]
+
+EXIT_BY_CHANGE = {
+    "worse": EXIT_FAIL,
+    "mixed": EXIT_FAIL,
+    "undecided": EXIT_UNKNOWN,
+    "better": EXIT_OK,
+    "no change": EXIT_OK,
+}
+# A run that processes this share of what is offered keeps up; below are the edges of micro-batches.
+KEPT_UP_SHARE = 0.98
+SAME_RATE = 0.01
+SHOWN_VALUES = 3
+# How lopsided an interval may be and still be written with a plus-minus.
+MAX_LOPSIDED = 0.1
+
+ENVIRONMENT_TITLES = {
+    "streamgauge": "streamgauge",
+    "python": "Python",
+    "java": "Java",
+    "packages.pyspark": "Spark",
+    "system": "operating system",
+    "processor": "machine",
+    "cores": "cores of the machine",
+    "memory_bytes": "memory of the machine in bytes",
+}
+UNUSABLE = {"running": "is still going on", "interrupted": "was interrupted", "failed": "failed"}
+# Settings in which repeated runs may differ.
+FREE_SETTINGS = ("seed",)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One number of a run: its path in the summary, its name, and a sentence about a change of it."""
+
+    path: str
+    title: str
+    sentence: str
+    more_is_better: bool
+
+
+_AS_MANY = "{b} processes {times} times as many events per second as {a}"
+_LATENCY = "{which} of the end-to-end latency of {{b}} is {{times}} times that of {{a}}"
+
+
+def _latency_metric(key: str, which: str) -> Metric:
+    return Metric(f"end_to_end_latency_s.{key}", f"end-to-end latency {key}", _LATENCY.format(which=which), False)
+
+
+METRICS = (
+    Metric("processed_rate_per_s", "processed rate", _AS_MANY, True),
+    Metric("offline_rate_per_s", "offline maximum", f"{_AS_MANY} when all events are there at once", True),
+    _latency_metric("mean", "the mean"),
+    *(_latency_metric(key, key) for key in ("p50", "p95", "p99")),
+    Metric(
+        "batch_duration_s.mean",
+        "mean batch duration",
+        "the mean duration of a micro-batch of {b} is {times} times that of {a}",
+        False,
+    ),
+    Metric(
+        "core_use.events_per_s_per_core",
+        "rate per core",
+        "{b} processes {times} times as many events per second and core used as {a}",
+        True,
+    ),
+    Metric(
+        "stages.cpu_s_per_event",
+        "CPU time per event",
+        "an event takes {times} times the CPU time in {b} that it takes in {a}",
+        False,
+    ),
+)
+METRIC = {metric.path: metric for metric in METRICS}
+OFFERED = "offered_rate_per_s"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A setting, or a property of machine or software, that is not the same on both sides."""
+
+    name: str
+    title: str
+    kind: Literal["setting", "environment"]
+    a: str
+    b: str
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.a} against {self.b}"
+
+
+@dataclass(frozen=True)
+class MetricChange:
+    """What became of one metric: `a` and `b` are geometric means over the runs, changes are b / a - 1.
+
+    `low` and `high` are the ends of the interval, None when a side has a single run. `better` is None unless the
+    change is significant.
+    """
+
+    name: str
+    title: str
+    a: float
+    b: float
+    change: float
+    low: float | None
+    high: float | None
+    significant: bool
+    decision: Decision
+    better: bool | None
+    p: float
+    adjusted_p: float
+    reason: str
+
+    @property
+    def largest_change(self) -> float | None:
+        """The largest change, up or down, that the interval leaves possible."""
+        if self.low is None or self.high is None:
+            return None
+        return max(1 + self.high, 1 / (1 + self.low)) - 1
+
+    def document(self) -> dict[str, Any]:
+        """Return the fields as they are stored; the title is for people."""
+        return {name: value for name, value in vars(self).items() if name != "title"}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One configuration, `b`, against another, `a`; both hold only the runs that count.
+
+    All runs count from second `from_s` of their load on; None where all events are there at once.
+    """
+
+    a: Group
+    b: Group
+    verdict: Change
+    words: tuple[str, ...]
+    metrics: tuple[MetricChange, ...]
+    differences: tuple[Difference, ...]
+    warnings: tuple[str, ...]
+    labels: tuple[str, str] = ("A", "B")
+    from_s: float | None = None
+
+    def document(self) -> dict[str, Any]:
+        """Return the answer; the keys are those of `compare --json`."""
+        return {
+            "a": self.a.name,
+            "b": self.b.name,
+            "verdict": self.verdict,
+            "runs": {"a": [r.run_id for r in self.a.runs], "b": [r.run_id for r in self.b.runs]},
+            "from_s": self.from_s,
+            "words": list(self.words),
+            "metrics": [metric.document() for metric in self.metrics],
+            "differences": [vars(difference) for difference in self.differences],
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """All pairs of one comparison; `warnings` are those that belong to no pair."""
+
+    comparisons: tuple[Comparison, ...]
+    confidence: float
+    relevant: float
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Change:
+        """The worst of all pairs."""
+        order: tuple[Change, ...] = ("worse", "mixed", "undecided", "better", "no change")
+        return min((c.verdict for c in self.comparisons), key=order.index)
+
+    @property
+    def exit_code(self) -> int:
+        """Worse and mixed are regressions, undecided is unknown."""
+        return EXIT_BY_CHANGE[self.verdict]
+
+    def document(self) -> dict[str, Any]:
+        """Return the answer; a single pair has its metrics at the top too."""
+        found = [comparison.document() for comparison in self.comparisons]
+        return {
+            "verdict": self.verdict,
+            "confidence": self.confidence,
+            "relevant": self.relevant,
+            **({"metrics": found[0]["metrics"]} if len(found) == 1 else {}),
+            "comparisons": found,
+            "warnings": list(self.warnings),
+        }
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two groups on their way to a comparison."""
+
+    a: Group
+    b: Group
+    labels: tuple[str, str]
+    differences: tuple[Difference, ...] = ()
+    warnings: tuple[str, ...] = ()
+    values_a: Values = field(default_factory=dict)
+    values_b: Values = field(default_factory=dict)
+    from_s: float | None = None
+
+    def sides(self) -> tuple[tuple[str, Group], tuple[str, Group]]:
+        return (self.labels[0], self.a), (self.labels[1], self.b)
+
+
+def compare(
+    references: Sequence[str],
+    *,
+    runs: str | Path | None = None,
+    confidence: str | float = "95%",
+    relevant: str | float = "10%",
+) -> Comparisons:
+    """Compare every other reference with the first; what a reference is, `resolve_groups` says.
+
+    Sets of several configurations are paired by the names of these. A change counts at `confidence`, over all
+    metrics of all pairs together; no change is a change of at most `relevant`.
+
+    >>> import streamgauge as sg
+    >>> sg.compare(["20261116T0439", "20261116T0512"]).verdict  # doctest: +SKIP
+    'better'
+    """
+    root = Path(runs) if runs is not None else default_root(os.environ)
+    level = _share(confidence, where="--confidence", below=1.0)
+    reach = _share(relevant, where="--relevant", below=math.inf)
+    sides = [resolve_groups(root, reference) for reference in references]
+    if len(sides) < 2:
+        raise UsageError("a comparison needs two sides at least", where="compare", remedy=_second_side(sides))
+    pairs, warnings = _pair_up(sides, references)
+    return Comparisons(tuple(_compare_pairs(pairs, level, reach)), level, reach, tuple(warnings))
+
+
+def compare_groups(
+    a: Group,
+    b: Group,
+    *,
+    confidence: float = 0.95,
+    relevant: float = 0.1,
+    labels: tuple[str, str] = ("A", "B"),
+) -> Comparison:
+    """Compare two groups of runs; `labels` are what sentences call them."""
+    return _compare_pairs([_Pair(a, b, labels)], confidence, relevant)[0]
+
+
+def _share(text: str | float, *, where: str, below: float) -> float:
+    """Read a share between 0 and `below`, e.g. 95% or 0.95."""
+    try:
+        is_percent = isinstance(text, str) and text.strip().endswith("%")
+        value = float(str(text).strip().removesuffix("%")) / (100 if is_percent else 1)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < below:
+        domain = "between 0% and 100%" if below == 1 else "above 0%"
+        raise UsageError(f'"{text}" is no share {domain}', where=where, remedy="write e.g. 95% or 10%")
+    return value
+
+
+def _second_side(sides: Sequence[Sequence[Group]]) -> str:
+    usual = "name two runs, lists of runs (RUN1,RUN2) or sets"
+    if sides and len(sides[0]) > 1:
+        first, second, *_ = sides[0]
+        reference = first.reference
+        return f"{usual}, or two configurations of this one: '{reference}:{first.name}' '{reference}:{second.name}'"
+    return f"{usual}; `streamgauge runs list` shows the runs"
+
+
+def _label(index: int) -> str:
+    letters = string.ascii_uppercase
+    return letters[index] if index < len(letters) else f"#{index + 1}"
+
+
+def _pair_up(sides: Sequence[Sequence[Group]], references: Sequence[str]) -> tuple[list[_Pair], list[str]]:
+    """Return the pairs, and what has no partner."""
+    base, pairs, warnings = sides[0], [], []
+    for index, other in enumerate(sides[1:], 1):
+        labels = (_label(0), _label(index))
+        if len(base) == 1:
+            pairs += [_Pair(base[0], group, labels) for group in other]
+            continue
+        named = {group.name: group for group in base}
+        partners = [_Pair(named[group.name], group, labels) for group in other if group.name in named]
+        if not partners:
+            raise UsageError(
+                f"no configuration of {references[index]} has a namesake in {references[0]}",
+                where="compare",
+                remedy=f"choose with SET:NAME; the first has {names_of(base)}, the other {names_of(other)}",
+            )
+        pairs += partners
+        paired = {pair.a.name for pair in partners}
+        for label, groups in zip(labels, (base, other), strict=True):
+            alone = [group for group in groups if group.name not in paired]
+            if alone:
+                warnings.append(f"only in {label}, and not compared: {names_of(alone)}")
+    return pairs, warnings
+
+
+def _compare_pairs(asked: Sequence[_Pair], confidence: float, relevant: float) -> list[Comparison]:
+    checked = [_checked(pair) for pair in asked]
+    measured: list[_Pair] = []
+    # What shares its base is compared with each other in the end, so it shares the cut.
+    for base in dict.fromkeys(_paths(pair.a) for pair in checked):
+        measured += _measured([pair for pair in checked if _paths(pair.a) == base])
+    changes = judge([(pair.values_a, pair.values_b) for pair in measured], confidence=confidence, relevant=relevant)
+    return [_concluded(pair, found, len(changes), confidence) for pair, found in zip(measured, changes, strict=True)]
+
+
+def _paths(group: Group) -> tuple[Path, ...]:
+    return tuple(run.path.resolve() for run in group.runs)
+
+
+def _checked(pair: _Pair) -> _Pair:
+    """Leave out what did not finish, and refuse what cannot be compared; all before anything large is read."""
+    if len(pair.a.runs) == len(pair.b.runs) == 1 and _paths(pair.a) == _paths(pair.b):
+        raise UsageError(
+            f"both sides are the run {pair.a.runs[0].run_id}",
+            where="compare",
+            remedy="name another run, or two sets of repeated runs",
+        )
+    usable, warnings = [], []
+    for label, group in pair.sides():
+        kept, said = _finished(label, group)
+        usable.append(kept)
+        warnings += [*said, *_agreeing(label, kept)]
+    pair = replace(pair, a=usable[0], b=usable[1])
+    rows = _differences(pair)
+    _refuse(pair, rows)
+    found = tuple(_difference(pair, *row) for row in rows)
+    warnings += [*_doubts(found), *_verdicts(pair), *_shared(pair)]
+    return replace(pair, differences=found, warnings=tuple(warnings))
+
+
+def _finished(label: str, group: Group) -> tuple[Group, list[str]]:
+    said = [f"{label}: {short_id(run_id)} is left out: it is no longer there" for run_id in group.missing]
+    said += [
+        f"{label}: {short_id(run.run_id)} is left out: it {UNUSABLE[run.status]}"
+        for run in group.runs
+        if run.status != "finished"
+    ]
+    runs = tuple(run for run in group.runs if run.status == "finished")
+    if not runs:
+        raise _nothing_left(label, group, said)
+    return replace(group, runs=runs), said
+
+
+def _nothing_left(label: str, group: Group, said: Sequence[str]) -> InvalidExperimentError:
+    what = f"{label} ({group.name}) has no run that can be compared"
+    return InvalidExperimentError(
+        f"{what}: {'; '.join(said)}" if said else what,
+        where=group.reference or None,
+        remedy="choose runs that finished; `streamgauge runs list` shows them",
+    )
+
+
+def _section(name: str, runs: Iterable[StoredRun]) -> Literal["workload", "setting", "environment"]:
+    """Tell where a name of `differences` comes from."""
+    if name == "workload":
+        return "workload"
+    head = name.partition(".")[0]
+    is_setting = any(head in (run.document.get("configuration") or {}) for run in runs)
+    return "setting" if is_setting else "environment"
+
+
+def _is_free(name: str, run: StoredRun) -> bool:
+    """Tell what may differ among repeated runs: the rate of an online load is a result of the run."""
+    load = (run.document.get("configuration") or {}).get("load")
+    return name in FREE_SETTINGS or (name == "rate_per_s" and load == "online")
+
+
+def _agreeing(label: str, group: Group) -> list[str]:
+    """Refuse a group of several configurations; runs on several machines are only a warning."""
+    rows = [(name, texts) for name, texts in differences(group.runs) if not _is_free(name, group.runs[0])]
+    around = [name for name, _ in rows if _section(name, group.runs) == "environment"]
+    wrong = [f"{name} ({_some(texts)})" for name, texts in rows if name not in around]
+    if wrong:
+        raise InvalidExperimentError(
+            f"the runs of {label} ({group.name}) are not repetitions of one configuration: {', '.join(wrong)} differ",
+            where=group.reference or None,
+            remedy="choose runs with the same settings: name them one by one, with commas between, or SET:NAME",
+        )
+    return [f"{label}: its runs differ in {ENVIRONMENT_TITLES.get(name, name)}" for name in around]
+
+
+def _some(texts: Iterable[str]) -> str:
+    found = list(dict.fromkeys(texts))
+    return ", ".join(found[:SHOWN_VALUES]) + (", …" if len(found) > SHOWN_VALUES else "")
+
+
+def _differences(pair: _Pair) -> list[tuple[str, str, str]]:
+    """Return the names in which the groups differ, with the values of both; the same seeds on both sides are equal."""
+    runs, size = [*pair.a.runs, *pair.b.runs], len(pair.a.runs)
+    rows = [
+        (name, _some(texts[:size]), _some(texts[size:]))
+        for name, texts in differences(runs)
+        if set(texts[:size]) != set(texts[size:])
+    ]
+    is_online = all(_is_free("rate_per_s", run) for run in runs)
+    return [row for row in rows if not (is_online and row[0] == "rate_per_s")]
+
+
+def _refuse(pair: _Pair, rows: Sequence[tuple[str, str, str]]) -> None:
+    a, b = pair.labels
+    wrong = [row for row in rows if row[0] in ("workload", "load") or row[0].startswith("parameters.")]
+    if any(name == "workload" for name, _, _ in wrong):
+        wrong = [row for row in wrong if row[0] == "workload"]
+    if wrong:
+        told = [f"{name.removeprefix('parameters.')} is {in_a} in {a} and {in_b} in {b}" for name, in_a, in_b in wrong]
+        raise InvalidExperimentError(
+            f"{a} ({pair.a.name}) and {b} ({pair.b.name}) are different experiments: {'; '.join(told)}",
+            remedy="compare runs with the same workload, the same parameters and the same kind of load",
+        )
+
+
+def _difference(pair: _Pair, name: str, a: str, b: str) -> Difference:
+    if _section(name, [*pair.a.runs, *pair.b.runs]) == "setting":
+        return Difference(name, name, "setting", a, b)
+    return Difference(name, ENVIRONMENT_TITLES.get(name, name.removeprefix("packages.")), "environment", a, b)
+
+
+def _doubts(found: Iterable[Difference]) -> list[str]:
+    elsewhere = [d.title for d in found if d.kind == "environment"]
+    chosen = [d.title for d in found if d.kind == "setting" and d.name not in FREE_SETTINGS]
+    said = []
+    if elsewhere:
+        said.append(f"machine or versions differ ({', '.join(elsewhere)}): a change may come from there")
+    if len(chosen) > 1:
+        said.append(f"{len(chosen)} settings differ ({', '.join(chosen)}): a change may come from any of them")
+    return said
+
+
+def _verdicts(pair: _Pair) -> list[str]:
+    """Say which runs are in doubt by themselves."""
+    said = []
+    for label, group in pair.sides():
+        for verdict in ("fail", "unknown"):
+            runs = [run for run in group.runs if run.document.get("verdict") == verdict]
+            if runs:
+                reasons = dict.fromkeys(str(r) for run in runs for r in run.document.get("reasons") or ())
+                why = f", e.g. {next(iter(reasons))}" if reasons else ""
+                said.append(f"{label}: {_counted(len(runs), of=len(group.runs))} with the verdict {verdict}{why}")
+    return said
+
+
+def _counted(runs: int, *, of: int | None = None) -> str:
+    """Count runs for a sentence.
+
+    >>> _counted(1), _counted(2, of=5)
+    ('one run', '2 of 5 runs')
+    """
+    if of is not None and of > 1:
+        return f"{runs} of {of} runs"
+    return "one run" if runs == 1 else f"{runs} runs"
+
+
+def _shared(pair: _Pair) -> list[str]:
+    a, b = pair.labels
+    shared = set(_paths(pair.a)) & set(_paths(pair.b))
+    if not shared:
+        return []
+    if shared == set(_paths(pair.a)) == set(_paths(pair.b)):
+        return [f"{a} and {b} are the same runs"]
+    return [f"{_counted(len(shared))} on both sides, which hides a change"]
+
+
+def metric_values(evidence: "Evidence", from_s: float | None = None) -> dict[str, float | None]:
+    """Return the metrics of one run by their paths in the summary, and its offered rate; None where it has none."""
+    from streamgauge.experiment.summary import core_use, latency_histogram, measured_part, stages
+    from streamgauge.measure import offered_rate, processed_rate
+
+    measured = measured_part(evidence, None if evidence.is_offline else from_s)
+    processed = processed_rate(evidence.batches, measured.from_us, measured.until_us) if measured.batches else None
+    used = core_use(evidence, measured, processed)
+    durations_s = [batch.duration_s for batch in measured.batches]
+    values: dict[str, float | None] = {
+        "batch_duration_s.mean": float(np.mean(durations_s)) if durations_s else None,
+        "core_use.events_per_s_per_core": used["events_per_s_per_core"] if used else None,
+        "stages.cpu_s_per_event": stages(measured.batches, evidence.tasks)["cpu_s_per_event"],
+    }
+    if evidence.is_offline:
+        return values | {"offline_rate_per_s": processed}
+    latency = latency_histogram(evidence, measured).summary()
+    values |= {f"end_to_end_latency_s.{key}": latency[key] for key in ("mean", "p50", "p95", "p99")}
+    maximum = {"offline_rate_per_s": evidence.maximum.rate_per_s} if evidence.maximum else {}
+    offered = offered_rate(evidence.schedule, evidence.origin_us, measured.from_us, measured.until_us)
+    return values | maximum | {"processed_rate_per_s": processed, OFFERED: offered}
+
+
+def shared_cut_s(runs: Iterable[tuple[StoredRun, "Evidence"]]) -> float | None:
+    """Return the largest steady-state cut, in seconds after the start of the load; None for offline loads."""
+    from streamgauge.experiment.summary import measured_part
+
+    cuts = []
+    for run, evidence in runs:
+        if evidence.is_offline:
+            continue
+        stored = ((run.document.get("summary") or {}).get("steady_state") or {}).get("from_s")
+        cuts.append(stored if stored is not None else (measured_part(evidence).from_us - evidence.origin_us) / 1e6)
+    return max(cuts, default=None)
+
+
+def _measured(pairs: Sequence[_Pair]) -> list[_Pair]:
+    """Compute the metrics of all runs of pairs that share their base, with one cut."""
+    runs = {run.path.resolve(): run for pair in pairs for run in (*pair.a.runs, *pair.b.runs)}
+    evidence = {path: evidence_of(run) for path, run in runs.items()}
+    from_s = shared_cut_s((run, evidence[path]) for path, run in runs.items())
+    values = {path: metric_values(found, from_s) for path, found in evidence.items()}
+    return [_with_values(replace(pair, from_s=from_s), values) for pair in pairs]
+
+
+def _with_values(pair: _Pair, values: Mapping[Path, Mapping[str, float | None]]) -> _Pair:
+    groups, said = [], []
+    for label, group in pair.sides():
+        kept, more = _with_batches(label, group, values, pair.from_s)
+        groups.append(kept)
+        said += more
+    rows = [[values[path] for path in _paths(group)] for group in groups]
+    names = [OFFERED, *METRIC]
+    known = [n for n in names if all(_is_positive(row.get(n)) for side in rows for row in side)]
+    unknown = [n for n in METRIC if n not in known and any(row.get(n) is not None for side in rows for row in side)]
+    if unknown:
+        titles = ", ".join(METRIC[name].title for name in unknown)
+        said.append(f"not compared, because not every run has it: {titles}")
+    values_a, values_b = ({name: [float(row[name] or 0) for row in side] for name in known} for side in rows)
+    said += _load_note(pair.labels, values_a, values_b)
+    metrics_a, metrics_b = ({n: v for n, v in found.items() if n != OFFERED} for found in (values_a, values_b))
+    return replace(
+        pair,
+        a=groups[0],
+        b=groups[1],
+        values_a=metrics_a,
+        values_b=metrics_b,
+        warnings=(*pair.warnings, *said),
+    )
+
+
+def _is_positive(value: float | None) -> bool:
+    return value is not None and math.isfinite(value) and value > 0
+
+
+def _with_batches(
+    label: str, group: Group, values: Mapping[Path, Mapping[str, float | None]], from_s: float | None
+) -> tuple[Group, list[str]]:
+    """Leave out runs of which nothing remains after the cut."""
+    empty = [run for run in group.runs if values[run.path.resolve()]["batch_duration_s.mean"] is None]
+    after = f" after second {from_s:g} of its load, where all begin to count" if from_s is not None else ""
+    said = [f"{label}: {short_id(run.run_id)} is left out: no micro-batch finished{after}" for run in empty]
+    runs = tuple(run for run in group.runs if run not in empty)
+    if not runs:
+        raise _nothing_left(label, group, said)
+    return replace(group, runs=runs), said
+
+
+def _load_note(labels: tuple[str, str], values_a: Values, values_b: Values) -> list[str]:
+    """Say when the processed rate tells what was offered."""
+    a, b = labels
+    rate = "processed_rate_per_s"
+    if any(name not in values for name in (rate, OFFERED) for values in (values_a, values_b)):
+        return []
+    sides = (values_a, values_b)
+    if not all(p >= KEPT_UP_SHARE * o for v in sides for p, o in zip(v[rate], v[OFFERED], strict=True)):
+        return []
+    offered_a, offered_b = (float(np.mean(values[OFFERED])) for values in sides)
+    if abs(offered_b / offered_a - 1) > SAME_RATE:
+        told = f"{a} was offered {format_rate(offered_a)} and {b} {format_rate(offered_b)}, and both kept up"
+    else:
+        told = f"{a} and {b} were offered the same rate, {format_rate(offered_a)}, and kept up"
+    remedy = "`streamgauge sustain` or --load offline tells the capacity"
+    return [f"{told}: the processed rate tells the load here, not the capacity; {remedy}"]
+
+
+def judge(
+    pairs: Sequence[tuple[Values, Values]], *, confidence: float = 0.95, relevant: float = 0.1
+) -> list[tuple[MetricChange, ...]]:
+    """Compare the metrics of all pairs, corrected for their number; every value is one run."""
+    found = []
+    for a, b in pairs:
+        samples = {name: (a[name], b[name]) for name in a if name in b}
+        lacks = {name: _lack((len(x), len(y)), len(pairs), confidence) for name, (x, y) in samples.items()}
+        effects = compare_metrics(samples, confidence=confidence, relevant=relevant, comparisons=len(pairs))
+        found.append(tuple(_change(METRIC[named.name], named, lacks[named.name]) for named in effects))
+    return found
+
+
+def _change(metric: Metric, named: NamedEffect, lack: str | None) -> MetricChange:
+    effect = named.effect
+    is_significant = effect.decision in ("higher", "lower")
+    return MetricChange(
+        name=metric.path,
+        title=metric.title,
+        a=effect.a,
+        b=effect.b,
+        change=effect.ratio - 1,
+        low=None if effect.low is None else effect.low - 1,
+        high=None if effect.high is None else effect.high - 1,
+        significant=is_significant,
+        decision=effect.decision,
+        better=(effect.decision == "higher") == metric.more_is_better if is_significant else None,
+        p=effect.p,
+        adjusted_p=named.adjusted_p,
+        reason=lack if lack and effect.decision == "undecided" else effect.reason,
+    )
+
+
+def _lack(runs: tuple[int, int], pairs: int, confidence: float) -> str | None:
+    """Say how many runs are missing before any change can be shown; None when there are enough."""
+    if pairs * smallest_p(*runs) <= 1 - confidence:
+        return None
+    need = runs_needed(confidence, comparisons=pairs)
+    return f"{runs[0]} and {runs[1]} runs cannot show a change; {need} and as many can"
+
+
+def verdict_of(changes: Sequence[MetricChange]) -> Change:
+    """Combine the decisions on single metrics."""
+    better = any(change.better is True for change in changes)
+    worse = any(change.better is False for change in changes)
+    if better or worse:
+        return "mixed" if better and worse else "better" if better else "worse"
+    return "no change" if all(change.decision == "no change" for change in changes) else "undecided"
+
+
+def _concluded(pair: _Pair, changes: tuple[MetricChange, ...], pairs: int, confidence: float) -> Comparison:
+    if not changes:
+        raise InvalidExperimentError(
+            f"{pair.labels[0]} ({pair.a.name}) and {pair.labels[1]} ({pair.b.name}) have no metric in common",
+            remedy="see what the runs measured with `streamgauge runs show`",
+        )
+    runs = len(pair.a.runs), len(pair.b.runs)
+    return Comparison(
+        a=pair.a,
+        b=pair.b,
+        verdict=verdict_of(changes),
+        words=tuple(in_words(changes, pair.labels, lack=_lack(runs, pairs, confidence))),
+        metrics=changes,
+        differences=pair.differences,
+        warnings=pair.warnings,
+        labels=pair.labels,
+        from_s=pair.from_s,
+    )
+
+
+def in_words(changes: Sequence[MetricChange], labels: tuple[str, str], *, lack: str | None = None) -> list[str]:
+    """Say which metrics moved and in which direction, which did not, and what cannot be decided and why."""
+    a, b = labels
+    words = []
+    for change in changes:
+        if change.significant:
+            sentence = METRIC[change.name].sentence.format(a=a, b=b, times=times(change))
+            words.append(f"{sentence} ({'better' if change.better else 'worse'})")
+    words += _unchanged_words([c for c in changes if c.decision == "no change"], labels, of=len(changes))
+    return words + _undecided_words([c for c in changes if c.decision == "undecided"], lack, of=len(changes))
+
+
+def times(change: MetricChange) -> str:
+    """Write the ratio with its interval: as plus-minus where that is symmetric, else as two ends."""
+    ratio = 1 + change.change
+    if change.low is None or change.high is None:
+        return f"{ratio:.3g}"
+    low, high = 1 + change.low, 1 + change.high
+    half = (high - low) / 2
+    if half < 1e-6 * ratio:
+        return f"{ratio:.3g}"
+    digits = 1 - math.floor(math.log10(half)) if f"{half:.0e}".startswith("1") else -math.floor(math.log10(half))
+    shown, reach = round(ratio, digits), round(half, digits)
+    is_lopsided = abs((high - ratio) - (ratio - low)) > MAX_LOPSIDED * (high - low)
+    if is_lopsided or (shown - reach <= 1 <= shown + reach and not low <= 1 <= high):
+        return f"between {_end(low)} and {_end(high)}"
+    decimals = max(0, digits)
+    return f"{shown:.{decimals}f} ± {reach:.{decimals}f}"
+
+
+def _end(ratio: float) -> str:
+    """Write an end of an interval; one that is close to 1 must not look like it."""
+    return f"{ratio:.4g}" if float(f"{ratio:.3g}") == 1 else f"{ratio:.3g}"
+
+
+def _unchanged_words(unchanged: Sequence[MetricChange], labels: tuple[str, str], *, of: int) -> list[str]:
+    if not unchanged:
+        return []
+    titles = "any metric" if len(unchanged) == of else ", ".join(change.title for change in unchanged)
+    if all(change.change == 0 and change.p == 1 for change in unchanged):
+        return [f"no change in {titles}: {labels[0]} and {labels[1]} hold the same values"]
+    widest = max(unchanged, key=lambda change: change.largest_change or 0.0)
+    largest = f"{100 * (widest.largest_change or 0.0):.2g} %"
+    if len(unchanged) == 1:
+        return [f"no change in {titles}: none larger than {largest}"]
+    return [f"no change in {titles}: none larger than {largest}, which is that of the {widest.title}"]
+
+
+def _undecided_words(undecided: Sequence[MetricChange], lack: str | None, *, of: int) -> list[str]:
+    if not undecided:
+        return []
+    if lack:
+        titles = "" if len(undecided) == of else f" on {', '.join(change.title for change in undecided)}"
+        return [f"cannot be decided{titles}: {lack}"]
+    told = ", ".join(
+        f"{change.title} ({_end(1 + change.low)} to {_end(1 + change.high)} times)"
+        for change in undecided
+        if change.low is not None and change.high is not None
+    )
+    return [f"cannot be decided: {told}; more runs, or longer ones, would narrow this"]

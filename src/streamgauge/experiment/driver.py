@@ -1,0 +1,403 @@
+"""The driver of a query as a process of its own: what it is told, what it does, and how it is watched and killed.
+
+`python -m streamgauge.experiment.driver FOLDER` reads its order as one line of JSON from standard input. A second line
+asks it to process all events that exist, and to end. When the input closes, whoever gave the order is gone, and the
+driver goes too.
+
+The folder holds what outlives a driver, in `control`, `checkpoint` and `sink`, and one folder per attempt for the rest.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+from streamgauge import errors
+from streamgauge.clock import Clock, SystemClock
+from streamgauge.errors import EXIT_INTERRUPTED, RunFailedError, StreamgaugeError
+from streamgauge.experiment.settings import RunSettings
+from streamgauge.workloads import find_workload
+from streamgauge.workloads.parameters import choose_variant
+
+if TYPE_CHECKING:
+    import psutil
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+    from streamgauge.engine.query import Query
+    from streamgauge.engine.session import Session
+
+MODULE = "streamgauge.experiment.driver"
+PROGRESS_FILE = "progress.jsonl"
+STARTED_FILE = "started.json"
+ERROR_FILE = "error.json"
+POLL_S = 0.1
+GONE_DEADLINE_S = 20.0
+FAILURE_DEADLINE_S = 10.0
+
+SinkKind = Literal["replace", "append"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What a driver has to do; its fields are JSON values.
+
+    With the sink `replace`, a repeated micro-batch replaces its rows; with `append` it adds them once more, as a sink
+    does that ignores the batch id.
+    """
+
+    attempt: int
+    workload: str
+    parameters: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    log: str
+    fields: tuple[str, ...] | None = None
+    sink: SinkKind = "replace"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a driver finds and leaves its files."""
+
+    folder: Path
+
+    @property
+    def control(self) -> Path:
+        """Schedule and gate of the source."""
+        return self.folder / "control"
+
+    @property
+    def checkpoint(self) -> Path:
+        """Spark's offset log, commit log and state."""
+        return self.folder / "checkpoint"
+
+    @property
+    def sink(self) -> Path:
+        """The rows that came out, one file per micro-batch."""
+        return self.folder / "sink"
+
+    def attempt(self, number: int) -> Path:
+        """Return the folder of one driver process."""
+        return self.folder / f"attempt-{number}"
+
+
+@dataclass(frozen=True)
+class InFlight:
+    """A micro-batch that is planned but not committed, of the events first <= n < last."""
+
+    batch_id: int
+    first: int
+    last: int
+
+
+def _ids(folder: Path) -> list[int]:
+    try:
+        return sorted(int(name) for name in os.listdir(folder) if name.isdigit())  # noqa: PTH208
+    except FileNotFoundError:
+        return []
+
+
+def planned_offset(checkpoint: Path, batch_id: int) -> int:
+    """Return where a micro-batch ends, by Spark's offset log; before the first one no event is processed."""
+    if batch_id < 0:
+        return 0
+    *_, offset = (checkpoint / "offsets" / str(batch_id)).read_text().splitlines()
+    return int(json.loads(offset)["n"])
+
+
+def batches_committed(checkpoint: Path) -> int:
+    """Return how many micro-batches Spark has committed."""
+    return max(_ids(checkpoint / "commits"), default=-1) + 1
+
+
+def find_in_flight(checkpoint: Path) -> InFlight | None:
+    """Return the micro-batch with events that is in the offset log and not yet in the commit log."""
+    planned, committed = max(_ids(checkpoint / "offsets"), default=-1), batches_committed(checkpoint)
+    if planned < committed:
+        return None
+    first, last = planned_offset(checkpoint, planned - 1), planned_offset(checkpoint, planned)
+    return InFlight(planned, first, last) if last > first else None
+
+
+def write_rows(sink: Path, name: str, rows: "pa.Table", batch_id: int) -> None:
+    """Put the rows of a micro-batch in place in one step, with its id as the column `batch`."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink.mkdir(exist_ok=True)
+    temporary = sink / f".{name}.new"
+    pq.write_table(rows.append_column("batch", pa.array([batch_id] * rows.num_rows, pa.int64())), temporary)
+    temporary.replace(sink / f"{name}.parquet")
+
+
+def read_rows(sink: Path) -> "pa.Table":
+    """Return all rows that came out, with their micro-batch."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tables = []
+    for path in sorted(sink.glob("[0-9]*.parquet")):
+        with pq.ParquetFile(path) as file:
+            tables.append(file.read())
+    if not tables:
+        raise RunFailedError("no micro-batch has put anything out", remedy="see Spark's log in the run directory")
+    return pa.concat_tables(tables)
+
+
+class ProgressFile:
+    """The progress documents of one driver, read while it writes them."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._read_until = 0
+
+    def new(self) -> list[dict[str, Any]]:
+        """Return the documents since the last call; a line that is not whole yet, or never will be, is left out."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._read_until)
+                whole, newline, _ = file.read().rpartition(b"\n")
+        except FileNotFoundError:
+            return []
+        self._read_until += len(whole) + len(newline)
+        return [json.loads(line) for line in whole.splitlines()]
+
+
+class Driver:
+    """A running driver process, seen from outside."""
+
+    def __init__(self, order: Order, place: Place) -> None:
+        self.order = order
+        self.folder = place.attempt(order.attempt)
+        self.folder.mkdir(parents=True)
+        self.progress = ProgressFile(self.folder / PROGRESS_FILE)
+        with Path(order.log).open("ab") as log:
+            # A session of its own keeps the terminal's Ctrl-C away: who started it decides what happens to it. Modules
+            # in the current folder (-P) are none of its business.
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-m", MODULE, str(place.folder)],
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self._tell(json.dumps(asdict(order)))
+
+    def _tell(self, line: str) -> None:
+        assert self.process.stdin is not None
+        # A process that has gone cannot be told anything; `check` says why.
+        with suppress(BrokenPipeError):
+            self.process.stdin.write(line.encode() + b"\n")
+            self.process.stdin.flush()
+
+    def started(self) -> dict[str, Any] | None:
+        """Return what the driver says about its query once that runs: time, cores, output mode and fields read."""
+        try:
+            return dict(json.loads((self.folder / STARTED_FILE).read_text()))
+        except FileNotFoundError:
+            return None
+
+    def check(self) -> None:
+        """Raise what ended the driver, if it has ended by itself and not as asked."""
+        code = self.process.poll()
+        if code in (None, 0):
+            return
+        try:
+            error = json.loads((self.folder / ERROR_FILE).read_text())
+        except FileNotFoundError:
+            raise RunFailedError(
+                f"the driver process ended by itself with code {code}",
+                where=self.order.log,
+                remedy="its log there has the whole story",
+            ) from None
+        raise getattr(errors, error["kind"])(error["what"], where=error["where"], remedy=error["remedy"])
+
+    def finish(self) -> None:
+        """Ask the driver to process all that there is, and to end."""
+        self._tell("finish")
+
+    def processes(self) -> "list[psutil.Process]":
+        """Return the driver and all that it started: Java and its Python workers."""
+        import psutil
+
+        if self.process.poll() is not None:
+            return []
+        try:
+            driver = psutil.Process(self.process.pid)
+            return [driver, *driver.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
+
+    def kill(self) -> tuple[int, list[str]]:
+        """Kill all processes at once, as a crash of the machine does; return the driver's code and the names of all."""
+        import psutil
+
+        found = self.processes()
+        names = [_name(process) for process in found]
+        for process in found:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        code = self.process.wait(GONE_DEADLINE_S)
+        if self.process.stdin is not None:
+            with suppress(BrokenPipeError):
+                self.process.stdin.close()
+        clock = SystemClock()
+        end_s = clock.monotonic_s() + GONE_DEADLINE_S
+        while any(_is_alive(process) for process in found):
+            if clock.monotonic_s() > end_s:
+                raise RunFailedError(
+                    f"processes {', '.join(str(p.pid) for p in found if _is_alive(p))} do not end when killed",
+                    remedy="see what they wait for with `ps`; a disk that does not answer looks like this",
+                )
+            clock.sleep(0.01)
+        return code, names
+
+
+def freeze(processes: "Iterable[psutil.Process]") -> None:
+    """Stop processes where they are."""
+    import psutil
+
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.suspend()
+
+
+def thaw(processes: "Iterable[psutil.Process]") -> None:
+    """Let stopped processes go on."""
+    import psutil
+
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.resume()
+
+
+def _name(process: "psutil.Process") -> str:
+    import psutil
+
+    try:
+        return str(process.name())
+    except psutil.NoSuchProcess:
+        return "gone"
+
+
+def _is_alive(process: "psutil.Process") -> bool:
+    import psutil
+
+    try:
+        # One that nobody has collected yet runs no more.
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def drive(order: Order, place: Place, finish: threading.Event, clock: Clock) -> None:
+    """Run the query of an order on the checkpoint that there is, until `finish` is set and all is processed."""
+    from streamgauge.engine.session import SessionSettings, open_session
+
+    settings = RunSettings(**order.settings)
+    folder = place.attempt(order.attempt)
+    spark = SessionSettings(settings.master, settings.conf, event_log=False)
+    with (
+        open_session(spark, scratch=folder, log=Path(order.log)) as session,
+        (folder / PROGRESS_FILE).open("ab", buffering=0) as progress,
+    ):
+        session.spark.conf.set("spark.sql.shuffle.partitions", str(settings.shuffle_partitions or session.cores))
+        query, said = _start(session, order, settings, place, progress)
+        try:
+            _write(folder / STARTED_FILE, {"at_us": round(clock.wall_s() * 1e6), "cores": session.cores, **said})
+            while not finish.wait(POLL_S):
+                query.check()
+            _process_all(session, query)
+        finally:
+            query.stop()
+
+
+def _start(
+    session: "Session", order: Order, settings: RunSettings, place: Place, progress: IO[bytes]
+) -> "tuple[Query, dict[str, Any]]":
+    from streamgauge.engine.generator import fields_read
+    from streamgauge.engine.query import start_query
+    from streamgauge.engine.source import read_events
+
+    workload, parameters = choose_variant(find_workload(order.workload), order.parameters)
+    fields = order.fields or fields_read(session, workload, parameters, place.attempt(order.attempt) / "empty")
+    df = read_events(
+        session.spark,
+        workload.events,
+        parameters,
+        seed=settings.seed,
+        control=place.control,
+        source_partitions=settings.source_partitions or session.cores,
+        max_rows_per_batch=settings.max_rows_per_batch,
+        admission_target_s=settings.admission_target_s,
+        fields=fields,
+    )
+
+    def keep(batch: "DataFrame", batch_id: int) -> None:
+        name = f"{batch_id:08d}" if order.sink == "replace" else f"{batch_id:08d}-{order.attempt}"
+        write_rows(place.sink, name, batch.toArrow(), batch_id)
+
+    def receive(document: dict[str, Any]) -> None:
+        progress.write(json.dumps(document).encode() + b"\n")
+
+    with session.with_conf(workload.conf):
+        query, output_mode = start_query(
+            session,
+            workload.dataflow(df, parameters),
+            output_mode=workload.output_mode(parameters),
+            trigger_s=settings.trigger_s,
+            checkpoint=place.checkpoint,
+            receive=receive,
+            where=workload.name,
+            each_batch=keep,
+        )
+    return query, {"output_mode": output_mode, "fields": list(fields)}
+
+
+def _process_all(session: "Session", query: "Query") -> None:
+    """Wait until every event that exists is processed, and the micro-batches without events that follow are done."""
+    try:
+        for active in session.spark.streams.active:
+            active.processAllAvailable()
+    except Exception:
+        # A query that fails meanwhile gives a better account of it than this call does.
+        query.wait(lambda: False, deadline_s=FAILURE_DEADLINE_S, what="the end of the failed query")
+    query.check()
+
+
+def _write(path: Path, document: Mapping[str, Any]) -> None:
+    temporary = path.with_suffix(".new")
+    temporary.write_text(json.dumps(document))
+    temporary.replace(path)
+
+
+def _listen(pipe: IO[bytes], finish: threading.Event) -> None:
+    while pipe.readline():
+        finish.set()
+    # Java ends by itself when the process that it serves is gone.
+    os._exit(EXIT_INTERRUPTED)
+
+
+def main() -> None:
+    """Carry out the order that stands on standard input."""
+    # Without a buffer, whose lock a thread that waits for input would hold until the very end.
+    pipe = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115
+    place, order = Place(Path(sys.argv[1])), Order(**json.loads(pipe.readline()))
+    finish = threading.Event()
+    threading.Thread(target=_listen, args=(pipe, finish), daemon=True).start()
+    try:
+        drive(order, place, finish, SystemClock())
+    except StreamgaugeError as error:
+        document = {"kind": type(error).__name__, "what": error.what, "where": error.where, "remedy": error.remedy}
+        _write(place.attempt(order.attempt) / ERROR_FILE, document)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

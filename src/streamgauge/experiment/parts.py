@@ -1,0 +1,62 @@
+"""Runs that are parts of one larger experiment: the same workload and the same Spark session."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streamgauge.clock import Clock
+from streamgauge.events import Parameters
+from streamgauge.experiment.monitor import Monitor, Prefixed
+from streamgauge.experiment.run import Experiment, Run
+from streamgauge.experiment.settings import RunSettings
+from streamgauge.workloads import Workload
+
+if TYPE_CHECKING:
+    from streamgauge.engine.session import Session
+
+# Enough events for several full micro-batches of a fast query; a slow one is cut off by the deadline.
+OFFLINE_RATE_PER_S = 500_000.0
+OFFLINE_WARMUP_S = 2.0
+OFFLINE_S = 10.0
+
+
+@dataclass
+class Parts:
+    """Makes runs one after the other; the answer is verified in the first of them, because it does not change."""
+
+    workload: Workload
+    parameters: Parameters
+    root: Path
+    monitor: Monitor
+    clock: Clock
+    session: "Session"
+    verify: bool
+
+    def run(self, settings: RunSettings, prefix: str) -> Run:
+        """Make a run, with `prefix` before every line of its progress."""
+        self.workload.check(self.parameters, settings.law.mean_rate_per_s(settings.load_s))
+        found = Experiment(
+            self.workload,
+            self.parameters,
+            replace(settings, verify=self.verify),
+            self.root,
+            Prefixed(self.monitor, prefix),
+            self.clock,
+            self.session,
+        ).execute()
+        if found.stored().status == "interrupted":
+            raise KeyboardInterrupt
+        self.verify = False
+        return found
+
+    def run_offline(self, settings: RunSettings, prefix: str) -> Run:
+        """Find out about how fast the query is when all events are there at once."""
+        offline = replace(
+            settings,
+            load="offline",
+            arrivals="constant",
+            rate_per_s=OFFLINE_RATE_PER_S,
+            warmup_s=OFFLINE_WARMUP_S,
+            duration_s=OFFLINE_S,
+        )
+        return self.run(offline, prefix)

@@ -1,0 +1,92 @@
+"""What a killed driver did to the results, on the terminal."""
+
+from rich.console import Console
+from rich.text import Text
+
+from streamgauge.experiment.fault import Fault
+from streamgauge.experiment.verify import Differences
+from streamgauge.report.console import COLOURS, bullets, console, key_values
+from streamgauge.units import format_count, format_duration
+
+
+def _counted(rows: int, what: str) -> str:
+    return f"{rows:,} {what}" if rows else f"nothing {what}"
+
+
+def results_in_words(found: Differences | None, recovered: int | None) -> str:
+    """Say what became of the results.
+
+    >>> results_in_words(Differences(700, 700, 0, 0, 0, {}), 100)
+    'nothing lost, nothing doubled; 700 results as expected, 100 of them begun before the kill and out after it'
+    >>> results_in_words(Differences(700, 703, 2, 5, 4, {}), None)
+    '2 lost, 4 doubled, 1 foreign; 700 results expected'
+    >>> results_in_words(None, None)
+    'not compared'
+    """
+    if found is None:
+        return "not compared"
+    words = f"{_counted(found.rows_missing, 'lost')}, {_counted(found.rows_doubled, 'doubled')}"
+    if found.rows_foreign:
+        words += f", {found.rows_foreign:,} foreign"
+    if found.rows_missing or found.rows_extra:
+        return f"{words}; {found.rows_expected:,} results expected"
+    late = f", {recovered:,} of them begun before the kill and out after it" if recovered else ""
+    return f"{words}; {found.rows_expected:,} results as expected{late}"
+
+
+def _fault(found: Fault) -> str:
+    if found.kill is None or found.killed_at_s is None:
+        return "did not fire"
+    hit = found.kill.in_flight
+    return (
+        f"driver and Java killed {format_duration(found.killed_at_s)} into the load, with micro-batch {hit.batch_id} "
+        f"({hit.last - hit.first:,} events) in flight and {found.kill.batches_committed:,} committed"
+    )
+
+
+def _recovery(found: Fault) -> str:
+    outage = found.outage
+    if outage is None or outage.recovery_s is None:
+        return "not seen"
+    words = f"first results {format_duration(outage.recovery_s)} after the kill, "
+    if outage.caught_up_s is None:
+        return f"{words}not seen to catch up ({outage.caught_up_reason})"
+    return f"{words}backlog and latency as before after {format_duration(outage.caught_up_s)}"
+
+
+def _peaks(found: Fault) -> str:
+    outage = found.outage
+    if outage is None or outage.peak_latency_s is None or outage.peak_backlog_events is None:
+        return "not seen"
+    return (
+        f"end-to-end latency {format_duration(outage.peak_latency_s)}, "
+        f"backlog {format_count(outage.peak_backlog_events)} events"
+    )
+
+
+def _events(found: Fault) -> str:
+    replayed = "" if found.events_replayed is None else f", {found.events_replayed:,} read again after the restart"
+    return f"{found.events:,} offered{replayed}"
+
+
+def print_fault(found: Fault, out: Console | None = None) -> None:
+    """Print verdict, results, the fault, and the time to recover."""
+    out = out or console()
+    verdict = found.verdict.value
+    out.print()
+    out.print(Text.assemble((verdict.upper(), f"bold {COLOURS[verdict]}"), f"  {found.workload}"))
+    out.print(bullets(found.reasons, "  -"))
+    rows = [
+        ("results", results_in_words(found.differences, found.recovered)),
+        ("fault", _fault(found)),
+        ("recovery", _recovery(found)),
+        ("peaks", _peaks(found)),
+        ("events", _events(found)),
+    ]
+    for kind, examples in (found.differences.examples if found.differences else {}).items():
+        rows += [(kind, example) for example in examples]
+    rows += [
+        ("stored as", f"{found.set_id}, run {found.run_id}"),
+        ("see it", f"streamgauge report {found.set_id}"),
+    ]
+    out.print(key_values(rows))

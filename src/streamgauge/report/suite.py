@@ -1,0 +1,130 @@
+"""What a suite would run, and what came out of it."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from streamgauge.experiment.suite import SuiteResult
+from streamgauge.report.console import COLOURS, bullets, console, key_values, plain_table
+from streamgauge.store import default_root
+from streamgauge.suite import METRICS, Judgement, RunResult, Threshold
+from streamgauge.suite.metrics import format_metric
+from streamgauge.units import format_duration
+from streamgauge.verdict import Verdict
+
+MAX_REASONS = 30
+MARKS = {Verdict.PASS: "", Verdict.FAIL: " ✗", Verdict.UNKNOWN: " ?"}
+
+
+def print_suite_plan(plan: Mapping[str, Any], out: Console | None = None) -> None:
+    """Print the runs of a suite in their order, and how long they take."""
+    out = out or console()
+    heading = f"{plan['suite']}: {plan['description']}" if plan["description"] else plan["suite"]
+    out.print(Text(heading, style="bold"))
+    out.print()
+    table = plain_table()
+    for name in ("", "run", "repetition", "takes about", "thresholds"):
+        table.add_column(name, justify="left" if name == "run" else "right", overflow="fold")
+    for number, planned in enumerate(plan["runs"], 1):
+        table.add_row(
+            str(number),
+            Text(planned["name"]),
+            f"{planned['repetition']} of {planned['repetitions']}",
+            format_duration(planned["expected_duration_s"]),
+            str(len(planned["thresholds"])),
+        )
+    out.print(table)
+    out.print()
+    runs = "1 run" if plan["size"] == 1 else f"{plan['size']:,} runs"
+    rows = [("in all", f"{runs}, about {format_duration(plan['expected_duration_s'])}")]
+    if plan["needs_confirmation"]:
+        rows.append(("start", "asks first; with --yes it does not"))
+    if plan["baseline"] is not None:
+        rows.append(("baseline", plan["baseline"]))
+    out.print(key_values(rows))
+
+
+def print_suite(found: SuiteResult, out: Console | None = None) -> None:
+    """Print the verdict, the runs with the numbers that thresholds are about, and why runs do not pass."""
+    out = out or console()
+    verdict = found.verdict.value
+    passed = sum(result.combined is Verdict.PASS for result in found.results)
+    out.print()
+    heading = f"  {found.suite.name}: {passed} of {len(found.results)} runs pass"
+    out.print(Text.assemble((verdict.upper(), f"bold {COLOURS[verdict]}"), heading))
+    out.print()
+    thresholds = list(dict.fromkeys(t for result in found.results for t, _ in result.judgements))
+    if thresholds:
+        out.print(key_values((f"threshold {number}", t.text) for number, t in enumerate(thresholds, 1)))
+        out.print()
+    out.print(_runs_table(found.results, thresholds))
+    reasons = [f"{result.name}: {reason}" for result in found.results for reason in result.all_reasons]
+    _print_reasons(reasons, out)
+    if found.baseline:
+        out.print()
+        out.print(Text(f"compared with the baseline {found.suite.baseline}", style="bold"))
+        out.print(_baseline_table(found))
+    out.print()
+    out.print(key_values(_endings(found)))
+
+
+def _runs_table(results: Sequence[RunResult], thresholds: Sequence[Threshold]) -> Table:
+    table = plain_table()
+    table.add_column("run", overflow="fold")
+    table.add_column("verdict")
+    for number, _ in enumerate(thresholds, 1):
+        table.add_column(str(number), justify="right")
+    # Whole, so that it can be copied.
+    table.add_column("run id", no_wrap=True)
+    for result in results:
+        judged = dict(result.judgements)
+        cells = [_value(threshold, judged.get(threshold)) for threshold in thresholds]
+        table.add_row(Text(result.name), _coloured(result.combined), *cells, Text(result.run_id or "not stored"))
+    return table
+
+
+def _coloured(verdict: Verdict | None) -> Text:
+    word = (verdict or Verdict.UNKNOWN).value
+    return Text(word, style=COLOURS[word])
+
+
+def _value(threshold: Threshold, judgement: Judgement | None) -> Text:
+    """Return the number that a threshold is about, marked where it is not as required."""
+    if judgement is None:
+        return Text("")
+    value = "" if judgement.left is None else format_metric(judgement.left, METRICS[threshold.metric])
+    is_pass = judgement.verdict is Verdict.PASS
+    return Text((value + MARKS[judgement.verdict]).strip(), style="" if is_pass else COLOURS[judgement.verdict.value])
+
+
+def _print_reasons(reasons: Sequence[str], out: Console) -> None:
+    if not reasons:
+        return
+    shown = list(reasons[:MAX_REASONS])
+    if len(reasons) > MAX_REASONS:
+        shown.append(f"and {len(reasons) - MAX_REASONS} more; --json has them all")
+    out.print()
+    out.print(bullets(shown, "•"))
+
+
+def _baseline_table(found: SuiteResult) -> Table:
+    table = plain_table()
+    for name in ("runs", "verdict", "change"):
+        table.add_column(name, overflow="fold")
+    for compared in found.baseline:
+        table.add_row(Text(compared.name), _coloured(compared.verdict), Text(compared.reason))
+    return table
+
+
+def _endings(found: SuiteResult) -> Iterator[tuple[str, str]]:
+    took_s = sum(result.took_s for result in found.results)
+    yield "took", format_duration(took_s)
+    if found.dropped:
+        yield "left out", f"{', '.join(found.dropped)}: in the set, but not planned any more"
+    yield "stored as", found.set_id
+    place = "" if found.root == default_root(os.environ) else f" --runs {found.root}"
+    yield "report", f"streamgauge report {found.set_id}{place}"

@@ -1,0 +1,312 @@
+"""A killed driver, without Spark: what its files tell, and that loss and doubling are seen where they are planted."""
+
+import io
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from rich.console import Console
+
+from streamgauge.arrivals import Constant
+from streamgauge.engine.source import EmbeddedReader, Gate
+from streamgauge.errors import InvalidExperimentError, RunFailedError, UsageError
+from streamgauge.experiment.driver import (
+    InFlight,
+    ProgressFile,
+    batches_committed,
+    find_in_flight,
+    planned_offset,
+    read_rows,
+    write_rows,
+)
+from streamgauge.experiment.fault import (
+    Fault,
+    Kill,
+    Outage,
+    _judge_kill,
+    compare_rows,
+    count_recovered,
+    fault,
+    judge_events,
+    judge_replay,
+    judge_results,
+)
+from streamgauge.experiment.verify import Differences, closing_time_us, event_table
+from streamgauge.report.fault import print_fault
+from streamgauge.verdict import Verdict
+from streamgauge.workloads import catalogue
+from streamgauge.workloads.reference import reference_answer
+
+from .samples import ORIGIN_US, batch
+
+SCHEDULE = Constant(100.0).schedule(20.0)
+HIT = InFlight(7, 900, 1_000)
+KILL = Kill(ORIGIN_US + 10_000_000, HIT, 7, -9, ("java", "python3"))
+SAME = Differences(700, 700, 0, 0, 0, {})
+
+
+def checkpoint(folder: Path, ends: list[int], committed: int) -> Path:
+    """Spark's two logs: offsets of all micro-batches, commits of the first ones, and what else lies around."""
+    for name in ("offsets", "commits"):
+        (folder / name).mkdir()
+        (folder / name / ".9.5f2c.tmp").touch()
+        (folder / name / ".0.crc").touch()
+    for batch_id, end in enumerate(ends):
+        offset = json.dumps({"n": end, "left": 5})
+        (folder / "offsets" / str(batch_id)).write_text(f'v1\n{{"batchWatermarkMs":0}}\n{offset}')
+    for batch_id in range(committed):
+        (folder / "commits" / str(batch_id)).write_text('v1\n{"nextBatchWatermarkMs":0}')
+    return folder
+
+
+def test_a_micro_batch_is_in_flight_between_its_offsets_and_its_commit(tmp_path):
+    logs = checkpoint(tmp_path, [0, 400, 900], committed=2)
+    assert find_in_flight(logs) == InFlight(2, 400, 900)
+    assert batches_committed(logs) == 2
+    assert planned_offset(logs, 1) == 400
+
+
+@pytest.mark.parametrize(
+    ("ends", "committed"), [([], 0), ([0, 400], 2), ([0, 400, 400], 2)], ids=["nothing", "all committed", "no events"]
+)
+def test_nothing_is_in_flight_when_all_is_committed_or_no_events_are_read(tmp_path, ends, committed):
+    assert find_in_flight(checkpoint(tmp_path, ends, committed)) is None
+
+
+def test_before_spark_has_made_its_checkpoint_nothing_is_in_flight(tmp_path):
+    assert find_in_flight(tmp_path / "absent") is None
+
+
+def test_a_line_of_progress_counts_when_it_is_whole(tmp_path):
+    file = ProgressFile(tmp_path / "progress.jsonl")
+    assert file.new() == []
+    file.path.write_text('{"batchId": 0}\n{"batchId": 1}\n{"bat')
+    assert file.new() == [{"batchId": 0}, {"batchId": 1}]
+    assert file.new() == []
+    with file.path.open("a") as more:
+        more.write('chId": 2}\n')
+    assert file.new() == [{"batchId": 2}]
+
+
+def test_a_complete_gate_lets_every_event_exist_whatever_the_time(tmp_path):
+    SCHEDULE.with_tail(3, after_s=7 * 86_400.0).save(tmp_path / "schedule.npy")
+    source = EmbeddedReader({"control": str(tmp_path), "partitions": "2", "admission_target_s": "3.0"})
+    Gate(ORIGIN_US, ORIGIN_US + 5_000_000).write(tmp_path)
+    assert source.reportLatestOffset() == {"n": 501}
+    Gate(ORIGIN_US, ORIGIN_US + 5_000_000, is_complete=True).write(tmp_path)
+    assert source.reportLatestOffset() == {"n": 2_003}
+
+
+def right_answer(name: str, **parameters) -> pa.Table:
+    workload = catalogue()[name]
+    chosen = workload.parameters.model_validate(parameters)
+    events = event_table(workload, chosen, SCHEDULE, seed=1, load_us=ORIGIN_US)
+    return reference_answer(workload, chosen, events).select([f.name for f in workload.output])
+
+
+def fill(sink: Path, rows: pa.Table, batches: int = 4) -> None:
+    """Write the rows as several micro-batches."""
+    size = -(-rows.num_rows // batches)
+    for batch_id in range(batches):
+        write_rows(sink, f"{batch_id:08d}", rows.slice(batch_id * size, size), batch_id)
+
+
+def compared(sink: Path, name: str, mode: str, **parameters) -> Differences:
+    workload = catalogue()[name]
+    chosen = workload.parameters.model_validate(parameters)
+    return compare_rows(read_rows(sink), workload, chosen, SCHEDULE, seed=1, origin_us=ORIGIN_US, output_mode=mode)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "parameters"),
+    [("hibench-identity", "append", {}), ("ysb", "append", {"output": "append"}), ("ysb", "update", {})],
+)
+class TestPlantedFaults:
+    def test_the_right_answer_has_no_differences(self, tmp_path, name, mode, parameters):
+        fill(tmp_path / "sink", right_answer(name, **parameters))
+        found = compared(tmp_path / "sink", name, mode, **parameters)
+        assert found.rows_expected == found.rows_got > 100
+        assert (found.rows_missing, found.rows_doubled, found.rows_foreign) == (0, 0, 0)
+        assert judge_results(found).verdict is Verdict.PASS
+
+    def test_a_micro_batch_without_its_file_is_lost(self, tmp_path, name, mode, parameters):
+        rows = right_answer(name, **parameters)
+        fill(tmp_path / "sink", rows)
+        (tmp_path / "sink" / "00000001.parquet").unlink()
+        found = compared(tmp_path / "sink", name, mode, **parameters)
+        assert (found.rows_missing, found.rows_doubled, found.rows_foreign) == (-(-rows.num_rows // 4), 0, 0)
+        assert judge_results(found).verdict is Verdict.FAIL
+        assert found.examples["missing"]
+
+    def test_a_row_that_nobody_expects_is_foreign(self, tmp_path, name, mode, parameters):
+        rows = right_answer(name, **parameters)
+        fill(tmp_path / "sink", rows)
+        first = rows.column_names.index(next(n for n in ("line", "campaign_id") if n in rows.column_names))
+        foreign = rows.slice(0, 2).set_column(first, rows.column_names[first], pa.array(["x", "y"]))
+        write_rows(tmp_path / "sink", "00000009", foreign, 9)
+        found = compared(tmp_path / "sink", name, mode, **parameters)
+        assert (found.rows_missing, found.rows_doubled, found.rows_foreign) == (0, 0, 2)
+        assert judge_results(found).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(("name", "parameters"), [("hibench-identity", {}), ("ysb", {"output": "append"})])
+def test_a_micro_batch_that_is_added_twice_is_doubled(tmp_path, name, parameters):
+    rows = right_answer(name, **parameters)
+    fill(tmp_path, rows)
+    shutil.copy(tmp_path / "00000002.parquet", tmp_path / "00000002-2.parquet")
+    found = compared(tmp_path, name, "append", **parameters)
+    assert (found.rows_missing, found.rows_doubled, found.rows_foreign) == (0, -(-rows.num_rows // 4), 0)
+    assert "doubled" in judge_results(found).reason
+
+
+def test_where_later_rows_replace_earlier_ones_the_last_row_of_a_key_decides(tmp_path):
+    rows = right_answer("ysb")
+    fill(tmp_path, rows)
+    shutil.copy(tmp_path / "00000002.parquet", tmp_path / "00000002-2.parquet")
+    assert compared(tmp_path, "ysb", "update").rows_extra == 0
+    wrong = rows.slice(0, 1).set_column(2, "views", pa.array([10**6]))
+    write_rows(tmp_path, "00000009", wrong, 9)
+    found = compared(tmp_path, "ysb", "update")
+    assert (found.rows_missing, found.rows_foreign) == (1, 1)
+
+
+def test_a_repeated_micro_batch_replaces_itself(tmp_path):
+    rows = right_answer("hibench-identity")
+    fill(tmp_path, rows)
+    write_rows(tmp_path, "00000000", rows.slice(0, 500), 0)
+    assert compared(tmp_path, "hibench-identity", "append").rows_extra == 0
+
+
+def test_windows_of_the_closing_events_are_no_results(tmp_path):
+    rows = right_answer("ysb")
+    late = pa.array([closing_time_us(SCHEDULE, ORIGIN_US)], pa.timestamp("us", "UTC"))
+    fill(tmp_path, rows)
+    closing = rows.slice(0, 1).set_column(1, "window_start", late.cast(rows.schema.field("window_start").type))
+    write_rows(tmp_path, "00000009", closing, 9)
+    assert compared(tmp_path, "ysb", "update").rows_extra == 0
+
+
+def test_a_sink_without_any_file_is_an_error(tmp_path):
+    with pytest.raises(RunFailedError, match="put anything out"):
+        read_rows(tmp_path)
+
+
+def test_recovered_are_windows_from_before_the_kill_that_came_out_after_it():
+    ysb = catalogue()["ysb"]
+    seconds = [0, 0, 0, 5, 12]
+    starts = pa.array([ORIGIN_US + s * 1_000_000 for s in seconds], pa.timestamp("us", "UTC"))
+    rows = pa.table(
+        {
+            "campaign_id": ["a", "a", "b", "b", "b"],
+            "window_start": starts,
+            "views": [1, 2, 3, 4, 5],
+            "batch": [7, 8, 6, 9, 9],
+        }
+    )
+    parameters = ysb.parameters()
+    # Campaign a of the first window twice, b of the second: as keys 2, as rows 3.
+    assert count_recovered(rows, ysb, parameters, KILL, 8, "update") == 2
+    assert count_recovered(rows, ysb, parameters, KILL, 8, "append") == 3
+
+
+def test_without_windows_recovered_is_what_micro_batches_with_events_from_before_the_kill_put_out():
+    wordcount = catalogue()["hibench-wordcount"]
+    rows = pa.table({"ip": ["a", "b", "c", "a", "d"], "records": [1, 2, 3, 4, 5], "batch": [6, 7, 8, 8, 9]})
+    assert count_recovered(rows, wordcount, wordcount.parameters(), KILL, 8, "update") == 3
+
+
+def test_f5_a_fault_counts_only_when_its_kill_is_proven():
+    assert _judge_kill(KILL).verdict is Verdict.PASS
+    for doubtful in (None, replace(KILL, return_code=0), replace(KILL, processes=("python3",))):
+        assert _judge_kill(doubtful).verdict is Verdict.UNKNOWN
+
+
+def test_the_micro_batch_in_flight_must_come_first_and_with_the_same_events():
+    assert judge_replay(HIT, batch(7, 12.0, 900, 1_000)).verdict is Verdict.PASS
+    for other in (batch(8, 12.0, 900, 1_000), batch(7, 12.0, 900, 1_200), batch(7, 12.0, 1_000, 1_000)):
+        assert judge_replay(HIT, other).verdict is Verdict.FAIL
+
+
+def test_every_event_must_be_in_exactly_one_micro_batch():
+    whole = [batch(0, 0.0, 0, 0), batch(1, 1.0, 0, 900), batch(2, 9.0, 900, 1_000)]
+    assert judge_events(whole, 1_000, 30.0).verdict is Verdict.PASS
+    assert judge_events(whole[1:], 1_000, 30.0).verdict is Verdict.PASS
+    for holed in ([whole[0], whole[2]], [whole[2]], [*whole[:2], batch(2, 9.0, 890, 1_000)]):
+        assert "holes" in judge_events(holed, 1_000, 30.0).reason
+    late = judge_events(whole[:2], 1_000, 30.0)
+    assert (late.verdict, "100 of 1k events" in late.reason, "--drain" in late.reason) == (Verdict.UNKNOWN, True, True)
+
+
+def test_no_expected_results_prove_nothing():
+    assert judge_results(Differences(0, 0, 0, 0, 0, {})).verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "error", "said"),
+    [
+        ("ybs", {}, UsageError, "ysb"),
+        ("ysb", {"at": "60s"}, UsageError, "--at"),
+        ("ysb", {"at": "5 sek"}, UsageError, "--at"),
+        ("ysb", {"down": "x"}, UsageError, "--down"),
+        ("ysb", {"rate": "1M"}, UsageError, "too many"),
+        ("ysb", {"master": "spark://elsewhere:7077"}, UsageError, "--cores"),
+        ("streambench-kmeans", {}, InvalidExperimentError, "keeps its state in the driver"),
+        ("mine.py:build", {}, InvalidExperimentError, "no reference"),
+    ],
+)
+def test_what_cannot_be_judged_is_refused_before_anything_starts(tmp_path, monkeypatch, name, options, error, said):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("def build(df):\n    return df\n")
+    with pytest.raises(error) as caught:
+        fault(name, runs=tmp_path / "runs", **options)
+    assert said in str(caught.value)
+    assert caught.value.remedy
+    assert not (tmp_path / "runs").exists()
+
+
+def outcome(**changes) -> Fault:
+    outage = Outage(10.5, 6.0, 8.25, 12.5, None, 9.5, 190_000)
+    findings = (_judge_kill(KILL), judge_replay(HIT, batch(7, 12.0, 900, 1_000)), judge_results(SAME))
+    whole = Fault("set-1", "run-1", "ysb", findings, ORIGIN_US, 400_000, KILL, outage, SAME, 100, 100)
+    return replace(whole, **changes)
+
+
+def printed(found: Fault) -> str:
+    out = io.StringIO()
+    print_fault(found, Console(file=out, width=100, no_color=True, highlight=False))
+    return " ".join(out.getvalue().split())
+
+
+def test_a_pass_is_told_in_words_and_as_a_document():
+    found = outcome()
+    text = printed(found)
+    assert text.startswith("PASS ysb")
+    for words in (
+        "nothing lost, nothing doubled; 700 results as expected",
+        "killed 10 s into the load, with micro-batch 7 (100 events) in flight and 7 committed",
+        "first results 8.25 s after the kill, backlog and latency as before after 12.5 s",
+        "latency 9.5 s, backlog 190k events",
+        "400,000 offered, 100 read again",
+    ):
+        assert words in text
+    document = json.loads(json.dumps(found.document(), allow_nan=False))
+    assert (document["verdict"], document["reason"], document["killed_at_s"]) == ("pass", None, 10.0)
+    assert (document["rows_lost"], document["rows_doubled"], document["rows_foreign"]) == (0, 0, 0)
+    assert (document["driver_return_code"], document["batch_in_flight"]) == (-9, 7)
+
+
+def test_f5_a_fail_shows_examples_and_a_fault_that_did_not_fire_is_unknown():
+    wrong = Differences(700, 701, 1, 2, 2, {"missing": ["('a', 1)"], "extra": ["('b', 2)"]})
+    failed = outcome(differences=wrong, findings=(_judge_kill(KILL), judge_results(wrong)))
+    assert "FAIL" in printed(failed)
+    assert "1 lost, 2 doubled; 700 results expected" in printed(failed)
+    assert "missing ('a', 1)" in printed(failed)
+    empty = {"kill": None, "outage": None, "differences": None, "recovered": None, "events_replayed": None}
+    silent = outcome(findings=(_judge_kill(None),), **empty)
+    assert silent.verdict is Verdict.UNKNOWN
+    assert "UNKNOWN" in printed(silent)
+    assert "did not fire" in printed(silent)
+    assert silent.document()["rows_lost"] is None

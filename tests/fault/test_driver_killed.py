@@ -1,0 +1,127 @@
+"""The driver is killed while a micro-batch is in flight; nothing is lost or doubled, and both would be seen."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from streamgauge.clock import SystemClock
+from streamgauge.experiment.driver import InFlight
+from streamgauge.experiment.fault import Fault, FaultExperiment, Kill
+from streamgauge.experiment.monitor import NoMonitor
+from streamgauge.experiment.run import prepare
+from streamgauge.experiment.verify import Differences
+from streamgauge.store import list_runs, list_sets
+from streamgauge.verdict import Verdict
+
+from .conftest import Tool, shown
+
+SHORT = ("--rate", "2k", "--duration", "10s", "--at", "3s", "--cores", "2")
+LONG = ("fault", "ysb", "--duration", "5min", "--rate", "1k", "--cores", "1")
+
+
+def _gone(processes: list[psutil.Process]) -> None:
+    _, alive = psutil.wait_procs(processes, timeout=60)
+    assert [p for p in alive if p.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def _left_behind(runs: Path) -> list[str]:
+    """Return what is left of drivers that worked below `runs`."""
+    lines = [(p.info["pid"], " ".join(p.info["cmdline"] or ())) for p in psutil.process_iter(["pid", "cmdline"])]
+    return [line for _, line in lines if str(runs) in line and "streamgauge.experiment.driver" in line]
+
+
+def test_f1_a_killed_driver_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "streamgauge", "fault", "ysb", *SHORT, "--json", "--runs", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    # The fault has fired, and in mid-batch.
+    assert (found["driver_return_code"], "java" in found["processes_killed"]) == (-9, True)
+    assert found["batch_in_flight"] == found["batches_committed"] > 0
+    assert found["events_replayed"] > 0
+    assert (found["rows_lost"], found["rows_doubled"], found["rows_foreign"]) == (0, 0, 0)
+    assert found["rows_expected"] >= found["rows_recovered"] > 0
+    assert 3.0 <= found["killed_at_s"] < 10.0
+    assert found["killed_at_s"] <= found["restarted_at_s"]
+    assert 0 < found["ready_s"] < found["recovery_s"] < found["peak_latency_s"] + 10.0
+    assert (found["events"], found["verdict"]) == (20_000, "pass")
+    _check_what_is_stored(tmp_path, found)
+
+
+def _check_what_is_stored(runs: Path, found: dict[str, Any]) -> None:
+    (stored,) = list_sets(runs)
+    assert (stored.kind, stored.run_ids) == ("fault", [found["run_id"]])
+    assert stored.document["result"] == found
+    run = shown(runs)
+    assert (run["verdict"], run["events"], run["events_processed"]) == ("pass", 20_000, 20_000)
+    assert run["fault"] == found
+    assert not list(runs.glob("*/work"))
+    assert _left_behind(runs) == []
+
+
+class KilledAfterTheSink(FaultExperiment):
+    """Kills between the sink and the commit, into a sink that ignores the batch id; then loses a file as well."""
+
+    with_loss: Differences
+
+    def target(self) -> InFlight | None:
+        hit = super().target()
+        is_written = hit is not None and (self.place.sink / f"{hit.batch_id:08d}-1.parquet").exists()
+        return hit if is_written else None
+
+    def _compare(self, found: Fault, kill: Kill) -> Fault:
+        naive = super()._compare(found, kill)
+        for written in self.place.sink.glob(f"{kill.in_flight.batch_id:08d}-*.parquet"):
+            written.unlink()
+        with_loss = super()._compare(found, kill).differences
+        assert with_loss is not None
+        self.with_loss = with_loss
+        return naive
+
+
+def test_v4_a_sink_that_ignores_the_batch_id_is_seen_to_double_and_a_lost_file_to_lose(tmp_path: Path) -> None:
+    asked = {"rate": "2k", "duration": "10s", "warmup": 0.0, "verify": False, "cores": 2}
+    workload, parameters, settings = prepare("hibench-identity", None, None, asked)
+    experiment = KilledAfterTheSink(
+        workload, parameters, {}, settings, 3.0, 0.0, tmp_path, NoMonitor(), SystemClock(), sink="append"
+    )
+    found = experiment.execute()
+    assert found.kill is not None
+    assert found.kill.reason_in_doubt is None
+    assert found.differences is not None
+    hit = found.kill.in_flight
+    assert found.verdict is Verdict.FAIL
+    assert (found.differences.rows_missing, found.differences.rows_doubled) == (0, hit.last - hit.first)
+    assert (experiment.with_loss.rows_missing, experiment.with_loss.rows_extra) == (hit.last - hit.first, 0)
+    assert _left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_stays_behind_when_the_tool_itself_is_ended(start: Callable[..., Tool], number: signal.Signals) -> None:
+    tool = start(*LONG)
+    children = lambda: psutil.Process(tool.process.pid).children(recursive=True)  # noqa: E731
+    tool.wait_for(lambda: any("java" in child.name() for child in children()), "the start of Java")
+    engine = tool.engine()
+    tool.send(number)
+    assert tool.end() == (130 if number is signal.SIGINT else -signal.SIGKILL)
+    _gone(engine)
+    assert "Traceback" not in tool.printed()
+    assert [run.status for run in list_runs(tool.runs)] == ["interrupted"]
+    assert _left_behind(tool.runs) == []
+
+
+def test_a_driver_that_cannot_start_is_an_error_with_its_log(start: Callable[..., Tool]) -> None:
+    tool = start(*LONG, "--conf", "spark.driver.memory=lots")
+    assert tool.end() == 4
+    assert "lots" in tool.printed()
+    assert "spark.log" in tool.printed()
+    assert "Traceback" not in tool.printed()
+    assert [run.status for run in list_runs(tool.runs)] == ["failed"]
+    assert not list(tool.runs.glob("*/work"))
