@@ -19,6 +19,7 @@ FLOORS = {
     "errors": 0,
     "clock": 0,
     "verdict": 0,
+    "files": 0,
     "arrivals": 1,
     "events": 1,
     "workloads": 1,

@@ -30,6 +30,7 @@ from streamgauge.experiment.fault import (
     compare_rows,
     count_recovered,
     fault,
+    find_caught_up,
     judge_events,
     judge_replay,
     judge_results,
@@ -238,6 +239,35 @@ def test_every_event_must_be_in_exactly_one_micro_batch():
         assert "holes" in judge_events(holed, 1_000, 30.0).reason
     late = judge_events(whole[:2], 1_000, 30.0)
     assert (late.verdict, "100 of 1k events" in late.reason, "--drain" in late.reason) == (Verdict.UNKNOWN, True, True)
+
+
+def outage(back_s: float) -> list:
+    """Two micro-batches per second at 100/s until 10 s; the next one starts at `back_s` and takes all that waits."""
+    starts_s = [*(0.5 * n for n in range(1, 21)), *(back_s + 0.5 * n for n in range(40))]
+    ends = [int(SCHEDULE.created(round(start_s * 1e6))) for start_s in starts_s]
+    pairs = zip([0, *ends], ends, strict=False)
+    return [batch(n, start_s, *pair) for n, (start_s, pair) in enumerate(zip(starts_s, pairs, strict=True))]
+
+
+def test_a_query_has_caught_up_when_backlog_and_latency_are_as_before():
+    end_us, killed_us = ORIGIN_US + 20_000_000, ORIGIN_US + 10_400_000
+    time_s, reason = find_caught_up(outage(15.0), SCHEDULE, ORIGIN_US, end_us, killed_us)
+    # The first micro-batch after the restart is emitted at 15.2 s and is late; the second, at 15.7 s, is not.
+    assert (time_s, reason) == (pytest.approx(5.3), None)
+
+
+def test_what_is_emitted_after_the_load_shows_no_catching_up():
+    end_us, killed_us = ORIGIN_US + 20_000_000, ORIGIN_US + 10_400_000
+    for back_s in (19.0, 25.0):
+        time_s, reason = find_caught_up(outage(back_s), SCHEDULE, ORIGIN_US, end_us, killed_us)
+        assert time_s is None
+        assert "--duration" in reason
+
+
+def test_without_enough_micro_batches_before_the_kill_nobody_knows_what_is_normal():
+    time_s, reason = find_caught_up(outage(15.0), SCHEDULE, ORIGIN_US, ORIGIN_US + 20_000_000, ORIGIN_US + 1_000_000)
+    assert time_s is None
+    assert "before the kill" in reason
 
 
 def test_no_expected_results_prove_nothing():

@@ -432,3 +432,18 @@ def test_the_simulated_server_works_at_its_capacity_under_overload():
     busy = [b for b in run.batches if b.events]
     elapsed_s = (busy[-1].finished_us - busy[0].finished_us) / 1e6
     assert (busy[-1].last - busy[0].last) / elapsed_s == pytest.approx(server.capacity_per_s, rel=0.01)
+
+
+def test_above_a_rate_that_also_passed_the_search_goes_on_in_small_steps():
+    """The lowest rate that failed passes when it is repeated: the border is near, not twice as high."""
+    search = Search(SearchSettings(1000.0, within=0.1, confirm=True))
+    votes = {1000.0: ["pass"] * 3, 2000.0: ["fail", "pass", "unknown"]}
+    probed = []
+    while (rate_per_s := search.next_rate()) is not None and len(probed) < 20:
+        probed.append(rate_per_s)
+        planned = votes.get(rate_per_s, [])
+        verdict = planned.pop(0) if planned else ("pass" if rate_per_s < 2000 else "fail")
+        search.add(Probe(rate_per_s, Verdict(verdict)))
+    assert max(probed) == pytest.approx(2200.0)
+    assert search.bracket.high_per_s == pytest.approx(2200.0)
+    assert search.flaky_per_s == (2000.0,)

@@ -2,15 +2,15 @@
 
 import json
 import math
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.errors import EnvironmentNotReadyError, UsageError, closest
+from streamgauge.errors import UsageError, closest
 from streamgauge.experiment.stored import evidence_of, summary_of
+from streamgauge.files import disk_access, write_whole
 from streamgauge.store import StoredRun
 
 if TYPE_CHECKING:
@@ -120,18 +120,10 @@ def _write_table(table: "pa.Table", path: Path) -> None:
 
 def _replace(path: Path, write: Callable[[Path], None]) -> None:
     """Write a file in one step."""
-    temporary = path.with_name(f".new-{path.name}")
-    try:
+    remedy = "choose another place with --output"
+    with disk_access("write the export", path.parent, remedy):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write(temporary)
-        temporary.replace(path)
-    except OSError as error:
-        if temporary.is_file():
-            temporary.unlink()
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        raise EnvironmentNotReadyError(
-            f"cannot write the export: {reason}", where=str(path), remedy="choose another place with --output"
-        ) from error
+    write_whole(path, write, intent="write the export", remedy=remedy)
 
 
 def _refuse(paths: list[Path], *, overwrite: bool) -> None:

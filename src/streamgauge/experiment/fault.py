@@ -46,7 +46,8 @@ from streamgauge.experiment.verify import (
     final_answer,
     find_differences,
 )
-from streamgauge.measure import Batch, Recovery, batch_from_progress, batch_latency, check_batches, find_recovery
+from streamgauge.measure import Batch, batch_from_progress, batch_latency, check_batches, find_recovery
+from streamgauge.measure.recovery import MIN_POINTS_BACK
 from streamgauge.store import SCHEMA_VERSION, RunWriter, SetWriter, default_root, sweep_scratch
 from streamgauge.units import format_count, format_duration, parse_duration
 from streamgauge.verdict import Verdict
@@ -474,33 +475,17 @@ class FaultExperiment:
 
     def _outage(self, kill: Kill, restarted_us: int, said: Mapping[str, Any] | None) -> Outage:
         after = [b for b in self.batches[self.before :] if b.events]
-        recovery = self._recovery(kill, restarted_us)
-        first_s = (after[0].emitted_us - kill.at_us) / 1e6 if after else None
-        caught_up_s = None
-        if recovery.time_to_recover_s is not None and first_s is not None:
-            caught_up_s = max(first_s, recovery.time_to_recover_s + (restarted_us - kill.at_us) / 1e6)
+        caught_up_s, reason = find_caught_up(self.batches, self.schedule, self.origin_us, self.closed_us, kill.at_us)
         ages_s = [(b.emitted_us - self.origin_us - int(self.schedule.times_us(b.first))) / 1e6 for b in after]
         return Outage(
             restarted_at_s=(restarted_us - self.origin_us) / 1e6,
             ready_s=(said["at_us"] - kill.at_us) / 1e6 if said else None,
-            recovery_s=first_s,
+            recovery_s=(after[0].emitted_us - kill.at_us) / 1e6 if after else None,
             caught_up_s=caught_up_s,
-            caught_up_reason=None if caught_up_s is not None else recovery.reason.replace("the spike", "the kill"),
+            caught_up_reason=reason,
             peak_latency_s=max(ages_s, default=None),
             # Until its emission, the events of a micro-batch wait too.
             peak_backlog_events=max((self._created(b.emitted_us) - b.first for b in after), default=None),
-        )
-
-    def _recovery(self, kill: Kill, restarted_us: int) -> Recovery:
-        busy = [b for b in self.batches if b.events]
-        emitted_s = [(b.emitted_us - self.origin_us) / 1e6 for b in busy]
-        killed_s = (kill.at_us - self.origin_us) / 1e6
-        return find_recovery(
-            (emitted_s, [self._created(b.emitted_us) - b.last for b in busy]),
-            (emitted_s, [batch_latency(self.schedule, self.origin_us, b).mean_s for b in busy]),
-            spike_start_s=killed_s,
-            spike_end_s=max(killed_s + MIN_SPIKE_S, (restarted_us - self.origin_us) / 1e6),
-            settled_from_s=SETTLED_SHARE * killed_s,
         )
 
     def _store(self, found: Fault) -> Fault:
@@ -659,6 +644,32 @@ def count_recovered(
     rows = f"SELECT {result} FROM output WHERE batch >= {kill.in_flight.batch_id} AND {is_before}"
     (count,) = connection.execute(f"SELECT count(*) FROM ({rows})").fetchone() or (0,)
     return int(count)
+
+
+def find_caught_up(
+    batches: Sequence[Batch], schedule: Schedule, origin_us: int, closed_us: int, killed_us: int
+) -> tuple[float | None, str | None]:
+    """Return how long after the kill backlog and latency were as before again, or None and why that was not seen.
+
+    Only micro-batches emitted under load count: after it, any backlog is worked off.
+    """
+    busy = [b for b in batches if b.events and b.emitted_us <= closed_us]
+    emitted_s = [(b.emitted_us - origin_us) / 1e6 for b in busy]
+    created = schedule.created([b.emitted_us - origin_us for b in busy])
+    killed_s = (killed_us - origin_us) / 1e6
+    found = find_recovery(
+        (emitted_s, [int(n) - b.last for n, b in zip(created, busy, strict=True)]),
+        (emitted_s, [batch_latency(schedule, origin_us, b).mean_s for b in busy]),
+        spike_start_s=killed_s,
+        spike_end_s=killed_s + MIN_SPIKE_S,
+        settled_from_s=SETTLED_SHARE * killed_s,
+    )
+    if found.time_to_recover_s is not None:
+        return found.time_to_recover_s, None
+    under_load = sum(1 for b in busy if b.emitted_us > killed_us)
+    if found.backlog.band is not None and under_load < MIN_POINTS_BACK:
+        return None, "the load had ended before that could be told; raise --duration"
+    return None, found.reason.replace("the spike", "the kill")
 
 
 def _judge_kill(kill: Kill | None) -> Finding:

@@ -11,6 +11,8 @@ Verdicts are uncertain near the border, so one probe is not always the last word
   above, too.
 - A rate that passes although a lower one fails contradicts it. Both are repeated until two of three probes agree. If
   the contradiction stays, the interval covers all rates that contradict each other.
+- A rate that both passed and failed is near the border. If it was the lowest that failed, the search goes on just
+  above it, in steps that begin with the precision asked for and double.
 - A rate is probed three times at most, so every search ends.
 
 Only rates that were probed can contradict each other: a search that looks at no rate in a gap does not find it.
@@ -325,7 +327,16 @@ class Search:
             return None
         if self._picture.undecided_span(from_top=True) >= growth * (1 - ROUNDING):
             return None
-        return min(highest * growth, self.settings.max_rate_per_s)
+        return min(highest * self._growth, self.settings.max_rate_per_s)
+
+    @property
+    def _growth(self) -> float:
+        """By how much the next rate is above the highest: by little where one has failed before."""
+        flaky = next((k for k, level in enumerate(self._picture.levels) if level.fails), None)
+        if flaky is None:
+            return self.settings.growth
+        steps = len(self._picture.levels) - 1 - flaky
+        return min(self.settings.growth, math.pow(1 + self.settings.within, min(2**steps, 1000)))
 
     def _is_precise(self, low_per_s: float, high_per_s: float) -> bool:
         return high_per_s <= low_per_s * (1 + self.settings.within) * (1 + ROUNDING)

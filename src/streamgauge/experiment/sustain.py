@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 LATENCY_LIMIT = re.compile(r"\s*(mean|p50|p90|p95|p99|max)\s*<=?\s*(\S.*)")
 # Where a search begins at least.
 MIN_RATE_PER_S = 1.0
+# Probes far from the border are half as long as others, but not shorter than this.
+MIN_PROBE_S = 10.0
 
 
 @dataclass(frozen=True)
@@ -232,6 +234,14 @@ class _Searching:
         rate_per_s = found.summary["processed_rate_per_s"]
         return max(MIN_RATE_PER_S, first_rate(rate_per_s)) if rate_per_s else self.settings.rate_per_s
 
+    def _settings_of_probe(self, search: Search) -> RunSettings:
+        """Return the settings of the next probe: it is shorter until the border is known to lie between two rates."""
+        seen = {probe.verdict for probe in search.probes}
+        if {Verdict.PASS, Verdict.FAIL} <= seen:
+            return self.settings
+        duration_s = min(self.settings.duration_s, max(MIN_PROBE_S, self.settings.duration_s / 2))
+        return replace(self.settings, warmup_s=self.settings.warmup_s / 2, duration_s=duration_s)
+
     def _probe(self, parts: Parts, rate_per_s: float, search: Search, writer: SetWriter) -> Probe:
         began_s = self.clock.monotonic_s()
         bracket = search.bracket
@@ -239,7 +249,7 @@ class _Searching:
         high = "?" if bracket.high_per_s is None else format_rate(bracket.high_per_s)
         number = len(search.probes) + 1
         prefix = f"probe {number} at {format_rate(rate_per_s)}, between {low} and {high}: "
-        found = parts.run(replace(self.settings, rate_per_s=rate_per_s), prefix)
+        found = parts.run(replace(self._settings_of_probe(search), rate_per_s=rate_per_s), prefix)
         verdict, reasons = judge_probe(found.summary, self.limit)
         writer.add(found.run_id, role="probe", rate_per_s=rate_per_s, verdict=verdict.value)
         return Probe(rate_per_s, verdict, self.clock.monotonic_s() - began_s, found.run_id, reasons)

@@ -1,12 +1,11 @@
 """What a run directory holds, and where run directories are."""
 
-import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from streamgauge.errors import EnvironmentNotReadyError
+from streamgauge import files
 
 SCHEMA_VERSION = 1
 
@@ -17,6 +16,7 @@ LOG_FILE = "spark.log"
 WORK_FOLDER = "work"
 SETS_FOLDER = "sets"
 
+REMEDY = "choose another place with --runs or STREAMGAUGE_RUNS, or free space there"
 STATUSES = ("running", "finished", "interrupted", "failed")
 
 
@@ -45,15 +45,6 @@ def looks_like_run(folder: Path) -> bool:
     return any((folder / name).is_file() for name in (RUN_FILE, EVENTS_FILE))
 
 
-@contextmanager
-def disk_access(intent: str, path: Path) -> Iterator[None]:
+def disk_access(intent: str, path: Path) -> AbstractContextManager[None]:
     """Turn a refusal of the operating system into a message for users: `intent` failed at `path`."""
-    try:
-        yield
-    except OSError as error:
-        reason = os.strerror(error.errno) if error.errno else str(error)
-        raise EnvironmentNotReadyError(
-            f"cannot {intent}: {reason}",
-            where=str(path),
-            remedy="choose another place with --runs or STREAMGAUGE_RUNS, or free space there",
-        ) from error
+    return files.disk_access(intent, path, REMEDY)

@@ -14,9 +14,11 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from streamgauge.clock import Clock
+from streamgauge.files import write_whole
 from streamgauge.store.layout import (
     EVENTS_FILE,
     LOG_FILE,
+    REMEDY,
     RUN_FILE,
     SCHEDULE_FILE,
     SCHEMA_VERSION,
@@ -34,26 +36,14 @@ if TYPE_CHECKING:
 _ATTEMPTS = 100
 
 
-def _write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then put it in place in one step."""
-    # The end of the name stays: NumPy adds its own to files that lack it.
-    temporary = path.with_name(f".new-{path.name}")
-    try:
-        with disk_access(f"write {path.name}", path):
-            write(temporary)
-            with temporary.open("rb+") as file:
-                os.fsync(file.fileno())
-            temporary.replace(path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
+def _write(path: Path, write: Callable[[Path], object]) -> None:
+    write_whole(path, write, intent=f"write {path.name}", remedy=REMEDY)
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Put a document in place in one step: a kill leaves the old or the new one."""
     text = json.dumps(document, indent=2, allow_nan=False) + "\n"
-    _write_atomically(path, lambda file: file.write_text(text, encoding="utf-8"))
+    _write(path, lambda file: file.write_text(text, encoding="utf-8"))
 
 
 def _make_root(root: Path) -> None:
@@ -155,13 +145,13 @@ class RunWriter:
         path = self.path / table_file(name)
         with self._lock:
             self._check_open()
-            _write_atomically(path, lambda file: pq.write_table(table, file, compression="zstd"))
+            _write(path, lambda file: pq.write_table(table, file, compression="zstd"))
 
     def write_schedule(self, schedule: "Schedule") -> None:
         """Write the compiled arrival process."""
         with self._lock:
             self._check_open()
-            _write_atomically(self.path / SCHEDULE_FILE, schedule.save)
+            _write(self.path / SCHEDULE_FILE, schedule.save)
 
     def finish(self, status: Literal["finished", "interrupted", "failed"], **fields: Any) -> None:
         """End the run: nothing can be written afterwards. After an error it may be called again."""

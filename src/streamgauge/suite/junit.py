@@ -1,17 +1,16 @@
 """JUnit XML, the form in which build servers read results."""
 
 import errno
-import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree
 
-from streamgauge.errors import EnvironmentNotReadyError, UsageError
+from streamgauge.errors import UsageError
+from streamgauge.files import write_text_whole
 from streamgauge.suite.thresholds import Judgement, Threshold
 from streamgauge.verdict import Verdict
 
@@ -132,17 +131,5 @@ def refuse_unwritable(path: Path) -> None:
 
 def write_junit(path: Path, text: str) -> None:
     """Put a report in place in one step: a build server never reads half of it."""
-    # A link stays a link: what it leads to is replaced.
-    target = path.resolve()
-    temporary = target.with_name(f".new-{target.name}")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        what = f"{path} cannot be written: {error.strerror or error}"
-        raise EnvironmentNotReadyError(what, where="--junit", remedy="free space there, or choose another") from error
+    remedy = "free space there, or choose another file with --junit"
+    write_text_whole(path, text, intent="write the results", remedy=remedy)
