@@ -234,10 +234,14 @@ class _Searching:
         rate_per_s = found.summary["processed_rate_per_s"]
         return max(MIN_RATE_PER_S, first_rate(rate_per_s)) if rate_per_s else self.settings.rate_per_s
 
-    def _settings_of_probe(self, search: Search) -> RunSettings:
-        """Return the settings of the next probe: it is shorter until the border is known to lie between two rates."""
+    def _settings_of_probe(self, search: Search, rate_per_s: float) -> RunSettings:
+        """Return the settings of the next probe.
+
+        It is shorter until the border is known to lie between two rates, unless a short one at this rate told nothing.
+        """
         seen = {probe.verdict for probe in search.probes}
-        if {Verdict.PASS, Verdict.FAIL} <= seen:
+        is_repetition = any(probe.rate_per_s == rate_per_s for probe in search.probes)
+        if {Verdict.PASS, Verdict.FAIL} <= seen or is_repetition:
             return self.settings
         duration_s = min(self.settings.duration_s, max(MIN_PROBE_S, self.settings.duration_s / 2))
         return replace(self.settings, warmup_s=self.settings.warmup_s / 2, duration_s=duration_s)
@@ -249,7 +253,8 @@ class _Searching:
         high = "?" if bracket.high_per_s is None else format_rate(bracket.high_per_s)
         number = len(search.probes) + 1
         prefix = f"probe {number} at {format_rate(rate_per_s)}, between {low} and {high}: "
-        found = parts.run(replace(self._settings_of_probe(search), rate_per_s=rate_per_s), prefix)
+        settings = replace(self._settings_of_probe(search, rate_per_s), rate_per_s=rate_per_s)
+        found = parts.run(settings, prefix)
         verdict, reasons = judge_probe(found.summary, self.limit)
         writer.add(found.run_id, role="probe", rate_per_s=rate_per_s, verdict=verdict.value)
         return Probe(rate_per_s, verdict, self.clock.monotonic_s() - began_s, found.run_id, reasons)

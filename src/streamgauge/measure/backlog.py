@@ -71,10 +71,10 @@ def _judge_emptied(y: Floats, trend: BacklogTrend) -> BacklogTrend:
     return replace(trend, verdict=Verdict.PASS, reason=reason)
 
 
-def _judge_left(t: Floats, y: Floats, left: Floats, trend: BacklogTrend, limit_per_s: float) -> BacklogTrend:
-    """Judge a backlog that no micro-batch could take whole: what each of them left behind must not keep growing."""
+def _judge_left(t: Floats, y: Floats, trend: BacklogTrend, limit_per_s: float) -> BacklogTrend:
+    """Judge a backlog that no micro-batch could take whole: it must not have grown with every one of them."""
     slope_per_s = theil_sen(t, y)
-    if np.any(np.diff(left) <= 0) or slope_per_s <= limit_per_s:
+    if np.any(np.diff(y) <= 0) or slope_per_s <= limit_per_s:
         return trend
     reason = f"no micro-batch took all there was, and the backlog grows by {format_count(slope_per_s)} events/s"
     return replace(trend, slope_per_s=slope_per_s, verdict=Verdict.FAIL, reason=reason)
@@ -95,7 +95,7 @@ def judge_backlog(
     else unknown. Fewer than ten points, or none for a quarter of the time, are unknown: silence is not success.
     `left` is what each micro-batch left behind because an admission limit cut it short. Where the slope alone
     decides nothing it may: a backlog that every batch took whole passes as long as its level stays, and one that
-    none of at least four took whole fails when each left more than the one before.
+    none of at least four took whole fails when it grew with each of them.
     """
     t, y = np.asarray(times_s, dtype=float), np.asarray(backlog, dtype=float)
     if t.shape != y.shape or t.ndim != 1:
@@ -107,7 +107,7 @@ def judge_backlog(
         return trend
     rest = np.asarray(left, dtype=float)
     if np.all(rest > 0):
-        return _judge_left(t, y, rest, trend, tolerance * rate_per_s)
+        return _judge_left(t, y, trend, tolerance * rate_per_s)
     return _judge_emptied(y, trend) if not np.any(rest) and len(t) >= MIN_POINTS else trend
 
 
