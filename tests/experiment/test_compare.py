@@ -13,21 +13,10 @@ from streamgauge.clock import ManualClock
 from streamgauge.engine.eventlog import tasks_table
 from streamgauge.engine.resources import resources_table
 from streamgauge.errors import InvalidExperimentError, UsageError
-from streamgauge.experiment.compare import (
-    METRIC,
-    Comparisons,
-    MetricChange,
-    compare,
-    compare_groups,
-    judge,
-    metric_values,
-    resolve_groups,
-    shared_cut_s,
-    times,
-    verdict_of,
-)
+from streamgauge.experiment.changes import METRIC, MetricChange, judge, times, verdict_of
+from streamgauge.experiment.compare import Comparisons, compare, compare_groups, metric_values, shared_cut_s
 from streamgauge.experiment.evidence import Maximum
-from streamgauge.experiment.stored import evidence_of
+from streamgauge.experiment.stored import evidence_of, resolve_groups
 from streamgauge.experiment.summary import summarise
 from streamgauge.store import RunWriter, SetWriter, open_run, open_set
 from streamgauge.store.layout import RUN_FILE

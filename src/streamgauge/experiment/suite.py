@@ -35,7 +35,7 @@ from streamgauge.suite.reading import MAX_REPETITIONS
 from streamgauge.verdict import Verdict
 
 if TYPE_CHECKING:
-    from streamgauge.experiment.compare import Group
+    from streamgauge.experiment.stored import Group
 
 # What a change against the baseline means for the suite.
 BASELINE_VERDICTS = {
@@ -421,7 +421,8 @@ class _Execution:
             yield self._compare_one(name, partners.get(name), ids)
 
     def _compare_one(self, name: str, partner: "Group | None", run_ids: Sequence[str]) -> BaselineResult:
-        from streamgauge.experiment.compare import Group, compare_groups
+        from streamgauge.experiment.compare import compare_groups
+        from streamgauge.experiment.stored import Group
 
         if partner is None:
             return BaselineResult(name, Verdict.UNKNOWN, f"the baseline has no runs of {name}")
@@ -443,7 +444,7 @@ def _dropped(planned: Sequence[PlannedRun], writer: SetWriter) -> tuple[str, ...
 
 def _baseline_groups(reference: str, root: Path) -> "list[Group]":
     """Find the runs of a baseline: below `root`, or where its path leads."""
-    from streamgauge.experiment.compare import resolve_groups
+    from streamgauge.experiment.stored import resolve_groups
 
     path = Path(reference)
     try:

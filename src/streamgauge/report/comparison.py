@@ -5,7 +5,9 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from streamgauge.experiment.compare import Comparison, Comparisons, Group, MetricChange, short_id
+from streamgauge.experiment.changes import MetricChange
+from streamgauge.experiment.compare import Comparison, Comparisons
+from streamgauge.experiment.stored import Group, short_id
 from streamgauge.report.console import bullets, console, key_values, plain_table
 from streamgauge.report.html import facts
 from streamgauge.report.markdown import _bullets, _plain, _table

@@ -8,7 +8,8 @@ from streamgauge.report.html.axes import Axis, range_axis
 from streamgauge.report.html.facts import METRIC
 
 if TYPE_CHECKING:
-    from streamgauge.experiment.compare import Comparison, MetricChange
+    from streamgauge.experiment.changes import MetricChange
+    from streamgauge.experiment.compare import Comparison
 
 # What lies further from no change is drawn at the edge.
 MAX_CHANGE = 4.0

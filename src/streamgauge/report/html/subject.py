@@ -117,7 +117,7 @@ def _compared(root: Path, references: Sequence[str]) -> Subject:
 
 def _configuration(root: Path, reference: str) -> Subject:
     """Show the runs of one configuration of a set beside each other."""
-    from streamgauge.experiment.compare import resolve_groups
+    from streamgauge.experiment.stored import resolve_groups
 
     runs = tuple(run for group in resolve_groups(root, reference) for run in group.runs)
     return Subject(runs=runs, name=_name(runs))
