@@ -57,4 +57,4 @@ def print_search(found: Sustained, out: Console | None = None) -> None:
         )
     out.print(table)
     out.print()
-    out.print(key_values([("stored as", found.set_id)]))
+    out.print(key_values([("stored as", found.set_id), ("see it", f"streamgauge report {found.set_id}")]))
