@@ -447,3 +447,14 @@ def test_above_a_rate_that_also_passed_the_search_goes_on_in_small_steps():
     assert max(probed) == pytest.approx(2200.0)
     assert search.bracket.high_per_s == pytest.approx(2200.0)
     assert search.flaky_per_s == (2000.0,)
+
+
+def test_an_interval_is_precise_also_when_no_time_is_left_to_repeat_its_ends():
+    settings = SearchSettings(1000.0, within=0.5, confirm=True, budget_s=40.0, probe_s=10.0)
+    search = Search(settings)
+    while (rate_per_s := search.next_rate()) is not None:
+        search.add(Probe(rate_per_s, Verdict.PASS if rate_per_s <= 3100 else Verdict.FAIL, 10.0))
+    assert search.outcome is Outcome.PRECISE
+    assert search.reason == (
+        "passes at 2.828k/s and fails at 4k/s, 41 % apart; no time was left to repeat 2.828k/s, 4k/s"
+    )

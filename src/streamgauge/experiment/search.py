@@ -389,10 +389,11 @@ class Search:
         """Why the search ended; None while it goes on."""
         if not self.is_done:
             return None
+        is_disputed = bool(self._picture.open or self._picture.suspects)
+        if self._is_bracket_precise and not is_disputed:
+            return Outcome.PRECISE
         if self._wanted() is not None:
             return Outcome.BUDGET_SPENT
-        if self._is_bracket_precise:
-            return Outcome.PRECISE
         if self._picture.contradicting:
             return Outcome.NOT_MONOTONE
         if self._picture.doubtful:
@@ -412,6 +413,8 @@ class Search:
             remarks.append(f"no verdict at {_listed(self.undecided_per_s)}")
         if self.flaky_per_s:
             remarks.append(f"passed and failed at {_listed(self.flaky_per_s)}")
+        if outcome is Outcome.PRECISE and self._unconfirmed:
+            remarks.append(f"no time was left to repeat {_listed(self._unconfirmed)}")
         return "; ".join(remarks)
 
     def _ending(self, outcome: Outcome) -> str:
