@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamgauge.clock import Clock
+from streamgauge.errors import RunFailedError
 from streamgauge.events import Parameters
 from streamgauge.experiment.monitor import Monitor, Prefixed
 from streamgauge.experiment.run import Experiment, Run
@@ -48,6 +49,7 @@ class Parts:
         ).execute()
         if found.stored().status == "interrupted":
             raise KeyboardInterrupt
+        refuse_wrong_answer(found)
         self.verify = False
         return found
 
@@ -66,3 +68,14 @@ class Parts:
         if rate_per_s is None or measured["until_s"] - measured["from_s"] >= MIN_OFFLINE_S:
             return found
         return self.run(replace(offline, rate_per_s=rate_per_s), prefix)
+
+
+def refuse_wrong_answer(found: Run) -> None:
+    """End the experiment when the first of its runs has a wrong answer: how fast that comes does not matter."""
+    answer = found.summary["answer"]
+    if answer is not None and answer["verdict"] == "fail":
+        raise RunFailedError(
+            f"wrong answer: {answer['rows_missing']} rows missing and {answer['rows_extra']} extra",
+            where=found.run_id,
+            remedy=f"see `streamgauge verify {found.summary['workload']}`",
+        )
