@@ -278,7 +278,7 @@ def test_no_expected_results_prove_nothing():
     ("name", "options", "error", "said"),
     [
         ("ybs", {}, UsageError, "ysb"),
-        ("ysb", {"at": "60s"}, UsageError, "--at"),
+        ("ysb", {"at": "75s"}, UsageError, "--at"),
         ("ysb", {"at": "5 sek"}, UsageError, "--at"),
         ("ysb", {"down": "x"}, UsageError, "--down"),
         ("ysb", {"rate": "1M"}, UsageError, "too many"),

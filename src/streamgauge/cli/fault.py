@@ -11,7 +11,7 @@ Rate = Annotated[str, typer.Option("--rate", help="Events per second, e.g. 20k."
 Duration = Annotated[str, typer.Option("--duration", help="How long events are offered.")]
 At = Annotated[
     str | None,
-    typer.Option("--at", help="When to kill the driver, after the start of the load; default in the middle."),
+    typer.Option("--at", help="When to kill the driver, after the start of the load; default after a third of it."),
 ]
 Down = Annotated[str, typer.Option("--down", help="How long to wait before the restart.")]
 
@@ -21,7 +21,7 @@ def fault(
     workload: Annotated[str, typer.Argument(help="A name from `list`.")],
     settings: dict[str, Any],
     rate: Rate = "20k",
-    duration: Duration = "60s",
+    duration: Duration = "75s",
     at: At = None,
     down: Down = "0s",
     quiet: Quiet = False,

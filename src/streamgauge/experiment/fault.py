@@ -172,7 +172,7 @@ def fault(
     workload: str,
     *,
     rate: str | float = "20k",
-    duration: str | float = "60s",
+    duration: str | float = "75s",
     at: str | float | None = None,
     down: str | float = "0s",
     parameters: Mapping[str, Any] | None = None,
@@ -180,7 +180,7 @@ def fault(
     monitor: Monitor | None = None,
     **settings: Any,
 ) -> Fault:
-    """Kill the driver `at` seconds into the load, in the middle by default, and restart it after `down` seconds.
+    """Kill the driver `at` seconds into the load, after a third of it by default, and restart it after `down` seconds.
 
     Other settings are those of `run`.
 
@@ -190,7 +190,8 @@ def fault(
     """
     asked = {**settings, "rate": rate, "duration": duration, "warmup": 0.0, "verify": False}
     chosen, checked, parsed = prepare(workload, None, parameters, asked)
-    at_s = parsed.load_s / 2 if at is None else parse_duration(at, where="--at")
+    # What follows is longer than what goes before: after the restart there is a backlog to work off.
+    at_s = parsed.load_s / 3 if at is None else parse_duration(at, where="--at")
     refuse(chosen, parsed, at_s)
     return FaultExperiment(
         workload=chosen,
