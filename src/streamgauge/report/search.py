@@ -57,4 +57,11 @@ def print_search(found: Sustained, out: Console | None = None) -> None:
         )
     out.print(table)
     out.print()
-    out.print(key_values([("stored as", found.set_id), ("see it", f"streamgauge report {found.set_id}")]))
+    rows = [("stored as", found.set_id), ("see it", f"streamgauge report {found.set_id}")]
+    low_per_s = found.search.bracket.low_per_s
+    if low_per_s is not None:
+        # Probes meet a Java that has run for minutes; a run of its own needs time to get there.
+        rows.append(
+            ("run again", f"streamgauge run {found.workload} --rate {low_per_s:.0f} --warmup 30s --duration 75s")
+        )
+    out.print(key_values(rows))
