@@ -46,7 +46,7 @@ from streamgauge.experiment.verify import (
     final_answer,
     find_differences,
 )
-from streamgauge.measure import Batch, batch_from_progress, batch_latency, check_batches, find_recovery
+from streamgauge.measure import Batch, batch_from_progress, check_batches, recovery_of_batches
 from streamgauge.measure.recovery import MIN_POINTS_BACK
 from streamgauge.store import SCHEMA_VERSION, RunWriter, SetWriter, default_root, sweep_scratch
 from streamgauge.units import format_count, format_duration, parse_duration
@@ -655,12 +655,12 @@ def find_caught_up(
     Only micro-batches emitted under load count: after it, any backlog is worked off.
     """
     busy = [b for b in batches if b.events and b.emitted_us <= closed_us]
-    emitted_s = [(b.emitted_us - origin_us) / 1e6 for b in busy]
-    created = schedule.created([b.emitted_us - origin_us for b in busy])
     killed_s = (killed_us - origin_us) / 1e6
-    found = find_recovery(
-        (emitted_s, [int(n) - b.last for n, b in zip(created, busy, strict=True)]),
-        (emitted_s, [batch_latency(schedule, origin_us, b).mean_s for b in busy]),
+    found = recovery_of_batches(
+        busy,
+        schedule,
+        origin_us=origin_us,
+        closed_us=closed_us,
         spike_start_s=killed_s,
         spike_end_s=killed_s + MIN_SPIKE_S,
         settled_from_s=SETTLED_SHARE * killed_s,

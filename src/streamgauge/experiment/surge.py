@@ -18,7 +18,7 @@ from streamgauge.experiment.parts import Parts
 from streamgauge.experiment.run import Run, prepare
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.experiment.stored import evidence_of
-from streamgauge.measure import Recovery, batch_latency, find_recovery
+from streamgauge.measure import Recovery, recovery_of_batches
 from streamgauge.store import SetWriter, default_root
 from streamgauge.units import format_rate, parse_duration, parse_rate
 from streamgauge.verdict import Verdict
@@ -209,14 +209,11 @@ class _Surging:
 def recovery_of(found: Run, spike_start_s: float, spike_end_s: float) -> Recovery:
     """Tell from the micro-batches of a run when backlog and latency were as before the spike again."""
     evidence = evidence_of(found.stored())
-    busy = [b for b in evidence.batches if b.events]
-    emitted_s = [(b.emitted_us - evidence.origin_us) / 1e6 for b in busy]
-    until_us = [min(b.emitted_us, evidence.closed_us) - evidence.origin_us for b in busy]
-    backlog = [int(n) - b.last for n, b in zip(evidence.schedule.created(until_us), busy, strict=True)]
-    latency_s = [batch_latency(evidence.schedule, evidence.origin_us, b).mean_s for b in busy]
-    return find_recovery(
-        (emitted_s, backlog),
-        (emitted_s, latency_s),
+    return recovery_of_batches(
+        evidence.batches,
+        evidence.schedule,
+        origin_us=evidence.origin_us,
+        closed_us=evidence.closed_us,
         spike_start_s=spike_start_s,
         spike_end_s=spike_end_s,
         settled_from_s=evidence.settings.warmup_s,

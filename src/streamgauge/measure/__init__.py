@@ -7,7 +7,7 @@ from streamgauge.measure.histogram import EDGES_US, RELATIVE_ERROR, Histogram
 from streamgauge.measure.latency import batch_latency, negative_events
 from streamgauge.measure.pressure import Pressure, find_pressure
 from streamgauge.measure.rates import ingested_rate, is_level, offered_rate, processed_rate
-from streamgauge.measure.recovery import Recovery, find_recovery
+from streamgauge.measure.recovery import Recovery, find_recovery, recovery_of_batches
 from streamgauge.measure.scaling import Scalability, efficiency, fit_universal_scalability, speed_up
 from streamgauge.measure.steady import SteadyState, find_steady_state
 from streamgauge.measure.trend import Slope, slope_interval, theil_sen
@@ -43,6 +43,7 @@ __all__ = [
     "negative_events",
     "offered_rate",
     "processed_rate",
+    "recovery_of_batches",
     "slope_interval",
     "speed_up",
     "theil_sen",

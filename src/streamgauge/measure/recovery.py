@@ -6,6 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.arrivals import Schedule
+from streamgauge.measure.batch import Batch
+from streamgauge.measure.latency import batch_latency
 from streamgauge.measure.trend import Floats
 
 MIN_POINTS_BEFORE = 5
@@ -113,3 +116,26 @@ def find_recovery(
             return Recovery(queue, wait, None, f"{name}: {part.reason}")
     slower, part = max((("backlog", queue), ("latency", wait)), key=lambda pair: pair[1].time_to_recover_s or 0.0)
     return Recovery(queue, wait, part.time_to_recover_s, f"{slower}: {part.reason}")
+
+
+def recovery_of_batches(
+    batches: Sequence[Batch],
+    schedule: Schedule,
+    *,
+    origin_us: int,
+    closed_us: int,
+    spike_start_s: float,
+    spike_end_s: float,
+    settled_from_s: float,
+) -> Recovery:
+    """Tell the recovery from micro-batches: the backlog after each emission, and the mean latency of each."""
+    busy = [b for b in batches if b.events]
+    emitted_s = [(b.emitted_us - origin_us) / 1e6 for b in busy]
+    created = schedule.created([min(b.emitted_us, closed_us) - origin_us for b in busy])
+    return find_recovery(
+        (emitted_s, [int(n) - b.last for n, b in zip(created, busy, strict=True)]),
+        (emitted_s, [batch_latency(schedule, origin_us, b).mean_s for b in busy]),
+        spike_start_s=spike_start_s,
+        spike_end_s=spike_end_s,
+        settled_from_s=settled_from_s,
+    )
