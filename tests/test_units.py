@@ -14,6 +14,7 @@ from streamgauge.units import (
     parse_count,
     parse_duration,
     parse_rate,
+    parse_share,
 )
 
 
@@ -187,3 +188,18 @@ def test_durations_are_printed_in_the_unit_that_fits(duration_s, text):
 )
 def test_sizes_are_printed_in_binary_units_without_exponents(size_bytes, text):
     assert format_bytes(size_bytes) == text
+
+
+def test_a_share_is_a_number_or_a_percentage():
+    assert parse_share("5%", where="--within") == pytest.approx(0.05)
+    assert parse_share(" 12.5 % ", where="--within") == 0.125
+    assert parse_share("0.1", where="--within") == parse_share(0.1, where="--within") == 0.1
+    assert parse_share("250%", where="--relevant", below=math.inf) == 2.5
+
+
+@pytest.mark.parametrize("text", ["", "narrow", "%", "0%", "-5%", "100%", "1.5", "nan"])
+def test_what_is_no_share_is_refused(text):
+    with pytest.raises(UsageError, match="is no share between 0% and 100%") as caught:
+        parse_share(text, where="--within")
+    assert caught.value.where == "--within"
+    assert caught.value.remedy

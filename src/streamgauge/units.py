@@ -85,6 +85,23 @@ def parse_duration(text: str | float, *, where: str = "--duration", minimum_s: f
     return value_s
 
 
+def parse_share(text: str | float, *, where: str, below: float = 1.0) -> float:
+    """Read a share above 0 and below another, as a percentage or a number.
+
+    >>> parse_share("5%", where="--within"), parse_share(0.05, where="--within")
+    (0.05, 0.05)
+    """
+    try:
+        is_percent = isinstance(text, str) and text.strip().endswith("%")
+        value = float(str(text).strip().removesuffix("%")) / (100 if is_percent else 1)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < below:
+        domain = "between 0% and 100%" if below == 1 else "above 0%"
+        raise UsageError(f'"{text}" is no share {domain}', where=where, remedy="write e.g. 95% or 10%")
+    return value
+
+
 def format_count(value: float) -> str:
     """Print a number of things in at most four significant digits.
 

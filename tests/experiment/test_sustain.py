@@ -2,7 +2,7 @@ import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.experiment.summary import summarise
-from streamgauge.experiment.sustain import LatencyLimit, judge_probe, parse_latency_limit, parse_share
+from streamgauge.experiment.sustain import LatencyLimit, judge_probe, parse_latency_limit
 from streamgauge.verdict import Verdict
 
 from .samples import evidence
@@ -44,10 +44,3 @@ def test_what_is_no_latency_limit_is_refused(text):
         parse_latency_limit(text)
     assert caught.value.where == "--latency"
     assert caught.value.remedy
-
-
-def test_a_precision_is_a_share_or_a_percentage():
-    assert parse_share("5%") == pytest.approx(0.05)
-    assert parse_share("0.1") == parse_share(0.1) == 0.1
-    with pytest.raises(UsageError, match="no precision"):
-        parse_share("narrow")

@@ -28,7 +28,7 @@ from streamgauge.experiment.changes import (
 )
 from streamgauge.experiment.stored import Group, differences, evidence_of, names_of, resolve_groups, short_id
 from streamgauge.store import StoredRun, default_root
-from streamgauge.units import format_rate
+from streamgauge.units import format_rate, parse_share
 
 if TYPE_CHECKING:
     from streamgauge.experiment.evidence import Evidence
@@ -174,8 +174,8 @@ def compare(
     'better'
     """
     root = Path(runs) if runs is not None else default_root(os.environ)
-    level = _share(confidence, where="--confidence", below=1.0)
-    reach = _share(relevant, where="--relevant", below=math.inf)
+    level = parse_share(confidence, where="--confidence")
+    reach = parse_share(relevant, where="--relevant", below=math.inf)
     sides = [resolve_groups(root, reference) for reference in references]
     if len(sides) < 2:
         raise UsageError("a comparison needs two sides at least", where="compare", remedy=_second_side(sides))
@@ -193,19 +193,6 @@ def compare_groups(
 ) -> Comparison:
     """Compare two groups of runs; `labels` are what sentences call them."""
     return _compare_pairs([_Pair(a, b, labels)], confidence, relevant)[0]
-
-
-def _share(text: str | float, *, where: str, below: float) -> float:
-    """Read a share between 0 and `below`, e.g. 95% or 0.95."""
-    try:
-        is_percent = isinstance(text, str) and text.strip().endswith("%")
-        value = float(str(text).strip().removesuffix("%")) / (100 if is_percent else 1)
-    except ValueError:
-        value = math.nan
-    if not 0 < value < below:
-        domain = "between 0% and 100%" if below == 1 else "above 0%"
-        raise UsageError(f'"{text}" is no share {domain}', where=where, remedy="write e.g. 95% or 10%")
-    return value
 
 
 def _second_side(sides: Sequence[Sequence[Group]]) -> str:

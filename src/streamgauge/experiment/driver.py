@@ -22,6 +22,7 @@ from streamgauge import errors
 from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import EXIT_INTERRUPTED, RunFailedError, StreamgaugeError
 from streamgauge.experiment.settings import RunSettings
+from streamgauge.files import write_text_whole
 from streamgauge.workloads import find_workload
 from streamgauge.workloads.parameters import choose_variant
 
@@ -310,7 +311,7 @@ def drive(order: Order, place: Place, finish: threading.Event, clock: Clock) -> 
         session.spark.conf.set("spark.sql.shuffle.partitions", str(settings.shuffle_partitions or session.cores))
         query, said = _start(session, order, settings, place, progress)
         try:
-            _write(folder / STARTED_FILE, {"at_us": round(clock.wall_s() * 1e6), "cores": session.cores, **said})
+            _tell(folder / STARTED_FILE, {"at_us": round(clock.wall_s() * 1e6), "cores": session.cores, **said})
             while not finish.wait(POLL_S):
                 query.check()
             _process_all(session, query)
@@ -371,10 +372,9 @@ def _process_all(session: "Session", query: "Query") -> None:
     query.check()
 
 
-def _write(path: Path, document: Mapping[str, Any]) -> None:
-    temporary = path.with_suffix(".new")
-    temporary.write_text(json.dumps(document))
-    temporary.replace(path)
+def _tell(path: Path, document: Mapping[str, Any]) -> None:
+    remedy = "make room, or choose another place with --runs"
+    write_text_whole(path, json.dumps(document), intent=f"write {path.name}", remedy=remedy)
 
 
 def _listen(pipe: IO[bytes], finish: threading.Event) -> None:
@@ -395,7 +395,7 @@ def main() -> None:
         drive(order, place, finish, SystemClock())
     except StreamgaugeError as error:
         document = {"kind": type(error).__name__, "what": error.what, "where": error.where, "remedy": error.remedy}
-        _write(place.attempt(order.attempt) / ERROR_FILE, document)
+        _tell(place.attempt(order.attempt) / ERROR_FILE, document)
         sys.exit(error.exit_code)
 
 

@@ -4,6 +4,7 @@ All probes share one Spark session, whose Java has compiled the query before the
 and an offline load tells about where to begin.
 """
 
+import math
 import os
 import re
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ from streamgauge.experiment.run import prepare
 from streamgauge.experiment.search import Outcome, Probe, Search, SearchSettings, first_rate
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.store import SetWriter, default_root, open_set
-from streamgauge.units import format_rate, parse_duration
+from streamgauge.units import format_rate, parse_duration, parse_share
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload
 
@@ -62,14 +63,6 @@ def parse_latency_limit(text: str) -> LatencyLimit:
         remedy = closest(name, ["mean", "p50", "p90", "p95", "p99", "max"]) if "<" in text else "write e.g. p95<2s"
         raise UsageError(f'"{text}" is no limit of a latency', where="--latency", remedy=remedy)
     return LatencyLimit(match[1], parse_duration(match[2], where="--latency"))
-
-
-def parse_share(text: str | float, *, where: str = "--within") -> float:
-    """Read a precision, e.g. 5% or 0.05."""
-    try:
-        return float(text.removesuffix("%")) / 100 if isinstance(text, str) and "%" in text else float(text)
-    except ValueError:
-        raise UsageError(f'"{text}" is no precision', where=where, remedy="write e.g. 5%") from None
 
 
 @dataclass(frozen=True)
@@ -135,7 +128,7 @@ def sustain(
         monitor=monitor or NoMonitor(),
         clock=SystemClock(),
         limit=parse_latency_limit(latency) if latency else None,
-        within=parse_share(within),
+        within=parse_share(within, where="--within", below=math.inf),
         budget_s=None if budget is None else parse_duration(budget, where="--budget"),
         first_per_s=None if settings.get("rate") is None else parsed.rate_per_s,
         reference=workload,
