@@ -114,9 +114,65 @@ def test_the_default_needs_six_probes_when_the_guess_is_right_within_a_factor_of
     assert SearchSettings(1000.0, confirm=True, look_beyond=True).most_probes(501.0) == 10
 
 
-def test_a_guess_from_an_offline_maximum_brackets_it_with_its_double():
-    guess = first_rate(1e6)
-    assert guess < 1e6 < 2 * guess
+def test_a_guess_from_an_offline_maximum_is_too_high_on_purpose():
+    assert first_rate(1e6) == 2e6
+
+
+# Probes that tell what was processed
+
+
+def overloaded(capacity_per_s, processed_per_s=None):
+    """Make a probe at a rate; one that is too high processes the capacity, or what is given instead."""
+    most = processed_per_s or capacity_per_s
+
+    def probe(rate_per_s):
+        is_fail = rate_per_s > capacity_per_s
+        return Probe(rate_per_s, FAIL if is_fail else PASS, processed_per_s=min(rate_per_s, most))
+
+    return probe
+
+
+def guided(probe, **options):
+    search = Search(SearchSettings(**options))
+    for _ in range(500):
+        rate_per_s = search.next_rate()
+        if rate_per_s is None:
+            return search
+        search.add(probe(rate_per_s))
+    return pytest.fail("no end after 500 probes")
+
+
+@pytest.mark.parametrize("guess", [1100.0, 2000.0, 100_000.0])
+def test_a_rate_that_fails_leads_to_the_border_at_once(guess):
+    search = guided(overloaded(1000.0), first_rate_per_s=guess, within=0.1)
+    width = math.sqrt(1.1)
+    assert rates(search)[1:] == pytest.approx([1000 / width, 1000 * width])
+    assert search.outcome is Outcome.PRECISE
+
+
+def test_rates_double_until_one_is_too_high_and_then_the_border_is_near():
+    search = guided(overloaded(1000.0), first_rate_per_s=100.0, within=0.1)
+    width = math.sqrt(1.1)
+    assert rates(search) == pytest.approx([100, 200, 400, 800, 1600, 1000 / width, 1000 * width])
+
+
+@given(
+    capacity=st.floats(20.0, 1e6),
+    guess=st.floats(20.0, 1e6),
+    within=st.floats(0.01, 0.5),
+    misled=st.floats(0.01, 0.99),
+)
+@settings(max_examples=100)
+def test_a_border_is_found_even_where_what_was_processed_misleads(capacity, guess, within, misled):
+    search = guided(overloaded(capacity, misled * capacity), first_rate_per_s=guess, within=within, min_rate_per_s=0.01)
+    assert search.outcome is Outcome.PRECISE
+    assert search.bracket.low_per_s <= capacity < search.bracket.high_per_s
+    assert len(search.probes) <= search.settings.most_probes(capacity) + 8
+
+
+def test_a_rate_that_fails_for_another_reason_says_nothing_of_the_border():
+    late = Probe(1000.0, FAIL, processed_per_s=1000.0)
+    assert Search(SearchSettings(1000.0), [late]).next_rate() == 500.0
 
 
 def test_reasons_name_the_end_of_the_search():

@@ -2,7 +2,9 @@
 
 A search knows nothing of how a probe is made. It starts at a first guess, multiplies it while probes pass or divides it
 while they fail, and then halves the interval between the highest rate that passed and the lowest that failed, on a
-logarithmic scale. Everything follows from the settings and the probes made, so a stored search can go on at any time.
+logarithmic scale. A probe that failed because more came than was processed tells about where the border is: the first
+steps after it go to just below and just above what it processed, instead of dividing and halving.
+Everything follows from the settings and the probes made, so a stored search can go on at any time.
 
 Verdicts are uncertain near the border, so one probe is not always the last word on its rate.
 
@@ -20,7 +22,7 @@ Only rates that were probed can contradict each other: a search that looks at no
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Self
@@ -29,8 +31,10 @@ from streamgauge.errors import InvalidExperimentError, UsageError
 from streamgauge.units import MAX_RATE_PER_S, format_duration, format_rate
 from streamgauge.verdict import Verdict
 
-# The first guess as a share of an offline maximum: halfway between it and its double lies that maximum.
-OFFLINE_SHARE = 0.7
+# The first guess by an offline maximum: too much on purpose, because a probe that fails tells where the border is.
+OFFLINE_SHARE = 2.0
+# For this many probes after the first that failed, what was processed says where to look.
+GUIDED_PROBES = 5
 MAX_PROBES_PER_RATE = 3
 MAX_UNKNOWN_PER_RATE = 2
 # After this many steps down through rates without any verdict there is no point in going on.
@@ -47,6 +51,7 @@ class Probe:
     duration_s: float = 0.0
     run_id: str | None = None
     reasons: tuple[str, ...] = ()
+    processed_per_s: float | None = None
 
     def __post_init__(self) -> None:
         if not (self.rate_per_s > 0 and math.isfinite(self.rate_per_s)):
@@ -78,7 +83,7 @@ def first_rate(offline_rate_per_s: float) -> float:
     """Guess a rate to begin with from the maximum that an offline load reached.
 
     >>> first_rate(100_000.0)
-    70000.0
+    200000.0
     """
     return OFFLINE_SHARE * offline_rate_per_s
 
@@ -319,7 +324,7 @@ class Search:
             return None
         if self._picture.undecided_span(from_top=False) >= growth**MAX_UNDECIDED_STEPS * (1 - ROUNDING):
             return None
-        return max(lowest / growth, self.settings.min_rate_per_s)
+        return next(self._guided(0.0, lowest), max(lowest / growth, self.settings.min_rate_per_s))
 
     def _grow(self) -> float | None:
         highest, growth = self._picture.levels[-1].rate_per_s, self.settings.growth
@@ -349,7 +354,28 @@ class Search:
     def _halve(self, gap: tuple[float, float] | None) -> float | None:
         if gap is None or self._is_bracket_precise or self._is_precise(*gap):
             return None
-        return math.sqrt(gap[0] * gap[1])
+        return next(self._guided(*gap), math.sqrt(gap[0] * gap[1]))
+
+    def _guided(self, above_per_s: float, below_per_s: float) -> Iterator[float]:
+        """Yield the rates between two others at which the border is expected, as far as anything is known of it."""
+        processed = self._overloaded_per_s()
+        if processed is None:
+            return
+        width = 1 + self.settings.within
+        for rate_per_s in (processed / math.sqrt(width), processed * math.sqrt(width)):
+            is_new = above_per_s * width**0.25 <= rate_per_s <= below_per_s / width**0.25
+            if is_new and rate_per_s >= self.settings.min_rate_per_s:
+                yield rate_per_s
+
+    def _overloaded_per_s(self) -> float | None:
+        """Return what was processed at the lowest rate that was clearly too high; None when nothing tells."""
+        excess = math.sqrt(1 + self.settings.within)
+        fails = [k for k, probe in enumerate(self.probes) if probe.verdict is Verdict.FAIL]
+        if not fails or len(self.probes) - fails[0] > GUIDED_PROBES:
+            return None
+        measured = ((self.probes[k].rate_per_s, self.probes[k].processed_per_s) for k in fails)
+        overloaded = [(rate, processed) for rate, processed in measured if processed and processed * excess <= rate]
+        return min(overloaded)[1] if overloaded else None
 
     def _halve_below(self) -> float | None:
         return self._halve(self._picture.gap_below)

@@ -33,6 +33,8 @@ LATENCY_LIMIT = re.compile(r"\s*(mean|p50|p90|p95|p99|max)\s*<=?\s*(\S.*)")
 MIN_RATE_PER_S = 1.0
 # Probes far from the border are half as long as others, but not shorter than this.
 MIN_PROBE_S = 10.0
+# A rate that is sustained is drained after a few micro-batches of the longest kind.
+DRAIN_BATCHES = 4.0
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Sustained:
                     "verdict": probe.verdict.value,
                     "run_id": probe.run_id,
                     "duration_s": probe.duration_s,
+                    "processed_rate_per_s": probe.processed_per_s,
                     "reasons": list(probe.reasons),
                 }
                 for probe in self.search.probes
@@ -230,14 +233,17 @@ class _Searching:
     def _settings_of_probe(self, search: Search, rate_per_s: float) -> RunSettings:
         """Return the settings of the next probe.
 
-        It is shorter until the border is known to lie between two rates, unless a short one at this rate told nothing.
+        It is shorter until a rate has failed, unless a short one at this rate told nothing. It does not wait for all
+        that a load too high has left over.
         """
-        seen = {probe.verdict for probe in search.probes}
+        drain_s = min(self.settings.drain_s, DRAIN_BATCHES * self.settings.admission_target_s)
+        whole = replace(self.settings, rate_per_s=rate_per_s, drain_s=drain_s)
+        has_failed = any(probe.verdict is Verdict.FAIL for probe in search.probes)
         is_repetition = any(probe.rate_per_s == rate_per_s for probe in search.probes)
-        if {Verdict.PASS, Verdict.FAIL} <= seen or is_repetition:
-            return self.settings
-        duration_s = min(self.settings.duration_s, max(MIN_PROBE_S, self.settings.duration_s / 2))
-        return replace(self.settings, warmup_s=self.settings.warmup_s / 2, duration_s=duration_s)
+        if has_failed or is_repetition:
+            return whole
+        duration_s = min(whole.duration_s, max(MIN_PROBE_S, whole.duration_s / 2))
+        return replace(whole, warmup_s=whole.warmup_s / 2, duration_s=duration_s)
 
     def _probe(self, parts: Parts, rate_per_s: float, search: Search, writer: SetWriter) -> Probe:
         began_s = self.clock.monotonic_s()
@@ -246,11 +252,11 @@ class _Searching:
         high = "?" if bracket.high_per_s is None else format_rate(bracket.high_per_s)
         number = len(search.probes) + 1
         prefix = f"probe {number} at {format_rate(rate_per_s)}, between {low} and {high}: "
-        settings = replace(self._settings_of_probe(search, rate_per_s), rate_per_s=rate_per_s)
-        found = parts.run(settings, prefix)
+        found = parts.run(self._settings_of_probe(search, rate_per_s), prefix)
         verdict, reasons = judge_probe(found.summary, self.limit)
         writer.add(found.run_id, role="probe", rate_per_s=rate_per_s, verdict=verdict.value)
-        return Probe(rate_per_s, verdict, self.clock.monotonic_s() - began_s, found.run_id, reasons)
+        duration_s, processed = self.clock.monotonic_s() - began_s, found.summary["processed_rate_per_s"]
+        return Probe(rate_per_s, verdict, duration_s, found.run_id, reasons, processed)
 
 
 def judge_probe(summary: Mapping[str, Any], limit: LatencyLimit | None) -> tuple[Verdict, tuple[str, ...]]:
