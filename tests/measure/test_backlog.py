@@ -52,6 +52,35 @@ def test_c1_a_sawtooth_of_batch_size_passes(every_s, period_s):
     assert judge_backlog(times_s, sawtooth, rate_per_s=RATE_PER_S, left=emptied).verdict is Verdict.PASS
 
 
+def noisy_level(seed=5):
+    """A backlog of few, long micro-batches, too noisy for its slope."""
+    return 2 * RATE_PER_S * np.random.default_rng(seed).uniform(0.7, 1.3, 16), np.arange(16) * 2.0
+
+
+@pytest.mark.parametrize("left_at", [[], [4], [3, 4, 9]])
+def test_a_noisy_backlog_that_is_emptied_again_and_again_passes(left_at):
+    backlog, times_s = noisy_level()
+    left = np.zeros(16)
+    left[left_at] = 0.1 * RATE_PER_S
+    assert judge_backlog(times_s, backlog, rate_per_s=RATE_PER_S).verdict is Verdict.UNKNOWN
+    assert judge_backlog(times_s, backlog, rate_per_s=RATE_PER_S, left=left).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("left_at", [[15], [3, 4, 8, 9]])
+def test_a_noisy_backlog_that_is_not_emptied_in_the_end_or_not_often_enough_stays_unknown(left_at):
+    backlog, times_s = noisy_level()
+    left = np.zeros(16)
+    left[left_at] = 0.1 * RATE_PER_S
+    assert judge_backlog(times_s, backlog, rate_per_s=RATE_PER_S, left=left).verdict is Verdict.UNKNOWN
+
+
+def test_the_reason_counts_the_micro_batches_that_left_something():
+    backlog, times_s = noisy_level()
+    left = np.eye(16)[4]
+    reason = judge_backlog(times_s, backlog, rate_per_s=RATE_PER_S, left=left).reason
+    assert reason.startswith("all but 1 of 16 micro-batches, and the last, took all there was")
+
+
 def test_a_stall_of_a_second_that_is_made_up_for_passes():
     backlog = np.full(120, 1_000.0)
     backlog[60:64] += RATE_PER_S * np.array([0.5, 1.0, 0.7, 0.3])

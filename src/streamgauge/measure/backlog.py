@@ -13,6 +13,7 @@ MIN_POINTS = 10
 MAX_GAP_SHARE = 0.25
 MIN_LEFT_POINTS = 4
 MAX_GROWTH_OF_EMPTIED = 1.5
+MAX_LEFT_SHARE = 0.2
 MIN_BEHIND_SHARE = 0.5
 
 
@@ -52,23 +53,23 @@ def _decide(slope: Slope, rate_per_s: float, tolerance: float) -> tuple[Verdict,
     return Verdict.UNKNOWN, f"backlog changes by {interval}, too uncertain for {limit}"
 
 
-def _judge_emptied(y: Floats, trend: BacklogTrend) -> BacklogTrend:
-    """Judge a noisy backlog that every micro-batch emptied.
+def _judge_emptied(y: Floats, rest: Floats, trend: BacklogTrend) -> BacklogTrend:
+    """Judge a noisy backlog that the micro-batches emptied, except for a few after which others did.
 
     A batch of b events takes a + c b seconds, and at the offered rate r the next one holds r (a + c b) of them.
     At capacity, c r = 1, each batch is therefore longer than the last by the fixed cost a, and above capacity by
-    more: within some ten batches the backlog has doubled. One that has not was below capacity.
+    more: within some ten batches the backlog has doubled, or an admission limit is reached and no batch empties it
+    any more. One that has not was below capacity.
     """
     third = len(y) // 3
     before, after = float(np.median(y[:third])), float(np.median(y[-third:]))
     growth = after / before if before > 0 else float("inf")
     if growth > MAX_GROWTH_OF_EMPTIED:
         return trend
-    reason = (
-        f"every micro-batch took all there was, and the backlog of the last third of the time is {growth:.2f} times "
-        "that of the first"
-    )
-    return replace(trend, verdict=Verdict.PASS, reason=reason)
+    times = int(np.count_nonzero(rest))
+    who = f"all but {times} of {len(y)} micro-batches, and the last," if times else "every micro-batch"
+    level = f"the backlog of the last third of the time is {growth:.2f} times that of the first"
+    return replace(trend, verdict=Verdict.PASS, reason=f"{who} took all there was, and {level}")
 
 
 def _judge_left(t: Floats, y: Floats, trend: BacklogTrend, limit_per_s: float) -> BacklogTrend:
@@ -94,8 +95,8 @@ def judge_backlog(
     Fail when the slope's interval lies above `tolerance` times the rate, pass when it lies below twice that,
     else unknown. Fewer than ten points, or none for a quarter of the time, are unknown: silence is not success.
     `left` is what each micro-batch left behind because an admission limit cut it short. Where the slope alone
-    decides nothing it may: a backlog that every batch took whole passes as long as its level stays, and one that
-    none of at least four took whole fails when it grew with each of them.
+    decides nothing it may: a backlog that the batches took whole, the last and at least four in five of all, passes
+    as long as its level stays, and one that none of at least four took whole fails when it grew with each of them.
     """
     t, y = np.asarray(times_s, dtype=float), np.asarray(backlog, dtype=float)
     if t.shape != y.shape or t.ndim != 1:
@@ -108,7 +109,8 @@ def judge_backlog(
     rest = np.asarray(left, dtype=float)
     if np.all(rest > 0):
         return _judge_left(t, y, trend, tolerance * rate_per_s)
-    return _judge_emptied(y, trend) if not np.any(rest) and len(t) >= MIN_POINTS else trend
+    is_emptied = rest[-1] == 0 and np.count_nonzero(rest) <= MAX_LEFT_SHARE * len(rest)
+    return _judge_emptied(y, rest, trend) if is_emptied and len(t) >= MIN_POINTS else trend
 
 
 def _judge_slope(
