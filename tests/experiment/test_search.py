@@ -170,6 +170,21 @@ def test_a_border_is_found_even_where_what_was_processed_misleads(capacity, gues
     assert len(search.probes) <= search.settings.most_probes(capacity) + 8
 
 
+def test_a_rate_in_doubt_is_closed_in_from_both_sides():
+    def truth(rate_per_s):
+        return PASS if rate_per_s < 980 else UNKNOWN if rate_per_s < 1030 else FAIL
+
+    def probe(rate_per_s):
+        return Probe(rate_per_s, truth(rate_per_s), processed_per_s=min(rate_per_s, 955.0))
+
+    search = guided(probe, first_rate_per_s=2000.0, within=0.1)
+    width = math.sqrt(1.1)
+    doubt = 955 * width
+    assert rates(search) == pytest.approx([2000, 955 / width, doubt, doubt, 955, doubt * width])
+    assert search.bracket == Bracket(pytest.approx(955), pytest.approx(doubt * width))
+    assert search.outcome is Outcome.PRECISE
+
+
 def test_a_rate_that_fails_for_another_reason_says_nothing_of_the_border():
     late = Probe(1000.0, FAIL, processed_per_s=1000.0)
     assert Search(SearchSettings(1000.0), [late]).next_rate() == 500.0
@@ -501,7 +516,7 @@ def test_above_a_rate_that_also_passed_the_search_goes_on_in_small_steps():
         verdict = planned.pop(0) if planned else ("pass" if rate_per_s < 2000 else "fail")
         search.add(Probe(rate_per_s, Verdict(verdict)))
     assert max(probed) == pytest.approx(2200.0)
-    assert search.bracket.high_per_s == pytest.approx(2200.0)
+    assert 2000.0 < search.bracket.high_per_s <= 2200.0 * (1 + 1e-9)
     assert search.flaky_per_s == (2000.0,)
 
 

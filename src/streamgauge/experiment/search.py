@@ -3,7 +3,8 @@
 A search knows nothing of how a probe is made. It starts at a first guess, multiplies it while probes pass or divides it
 while they fail, and then halves the interval between the highest rate that passed and the lowest that failed, on a
 logarithmic scale. A probe that failed because more came than was processed tells about where the border is: the first
-steps after it go to just below and just above what it processed, instead of dividing and halving.
+steps after it go to just below and just above what it processed, instead of dividing and halving. So they do around a
+rate that stays without a verdict.
 Everything follows from the settings and the probes made, so a stored search can go on at any time.
 
 Verdicts are uncertain near the border, so one probe is not always the last word on its rate.
@@ -33,8 +34,8 @@ from streamgauge.verdict import Verdict
 
 # The first guess by an offline maximum: too much on purpose, because a probe that fails tells where the border is.
 OFFLINE_SHARE = 2.0
-# For this many probes after the first that failed, what was processed says where to look.
-GUIDED_PROBES = 5
+# For this many probes from the first that failed on, what was processed and what is in doubt say where to look.
+GUIDED_PROBES = 8
 MAX_PROBES_PER_RATE = 3
 MAX_UNKNOWN_PER_RATE = 2
 # After this many steps down through rates without any verdict there is no point in going on.
@@ -208,6 +209,11 @@ class _Picture:
         self.doubtful = [v for v in self.levels if from_rate < v.rate_per_s < until_rate]
 
     @property
+    def undecided(self) -> list[float]:
+        """Rates in doubt that stay without a verdict."""
+        return [v.rate_per_s for v in self.doubtful if v.verdict is Verdict.UNKNOWN]
+
+    @property
     def open(self) -> list[_Level]:
         """Rates without a verdict that may be probed again."""
         return [v for v in self.levels if v.verdict is None]
@@ -352,30 +358,35 @@ class Search:
         return low is not None and high is not None and self._is_precise(low.rate_per_s, high.rate_per_s)
 
     def _halve(self, gap: tuple[float, float] | None) -> float | None:
-        if gap is None or self._is_bracket_precise or self._is_precise(*gap):
+        if gap is None or self._is_bracket_precise:
+            return None
+        # With a rate without a verdict between the ends, each of the two gaps has half of the width.
+        width = self._half_width if self._picture.undecided else 1 + self.settings.within
+        if gap[1] <= gap[0] * width * (1 + ROUNDING):
             return None
         return next(self._guided(*gap), math.sqrt(gap[0] * gap[1]))
 
-    def _guided(self, above_per_s: float, below_per_s: float) -> Iterator[float]:
-        """Yield the rates between two others at which the border is expected, as far as anything is known of it."""
-        processed = self._overloaded_per_s()
-        if processed is None:
-            return
-        width = 1 + self.settings.within
-        for rate_per_s in (processed / math.sqrt(width), processed * math.sqrt(width)):
-            is_new = above_per_s * width**0.25 <= rate_per_s <= below_per_s / width**0.25
-            if is_new and rate_per_s >= self.settings.min_rate_per_s:
-                yield rate_per_s
+    @property
+    def _half_width(self) -> float:
+        return math.sqrt(1 + self.settings.within)
 
-    def _overloaded_per_s(self) -> float | None:
-        """Return what was processed at the lowest rate that was clearly too high; None when nothing tells."""
-        excess = math.sqrt(1 + self.settings.within)
+    def _guided(self, above_per_s: float, below_per_s: float) -> Iterator[float]:
+        """Yield the rates between two others at which an end of the interval is expected."""
+        least = math.sqrt(self._half_width)
+        for border_per_s in self._expected_borders():
+            for rate_per_s in (border_per_s / self._half_width, border_per_s * self._half_width):
+                is_new = above_per_s * least <= rate_per_s <= below_per_s / least
+                if is_new and rate_per_s >= self.settings.min_rate_per_s:
+                    yield rate_per_s
+
+    def _expected_borders(self) -> list[float]:
+        """Return about where the border is: at rates in doubt, or what was processed when clearly too much came."""
         fails = [k for k, probe in enumerate(self.probes) if probe.verdict is Verdict.FAIL]
         if not fails or len(self.probes) - fails[0] > GUIDED_PROBES:
-            return None
+            return []
         measured = ((self.probes[k].rate_per_s, self.probes[k].processed_per_s) for k in fails)
-        overloaded = [(rate, processed) for rate, processed in measured if processed and processed * excess <= rate]
-        return min(overloaded)[1] if overloaded else None
+        overloaded = [(rate, most) for rate, most in measured if most and most * self._half_width <= rate]
+        return self._picture.undecided + ([min(overloaded)[1]] if overloaded else [])
 
     def _halve_below(self) -> float | None:
         return self._halve(self._picture.gap_below)

@@ -32,7 +32,6 @@ LATENCY_LIMIT = re.compile(r"\s*(mean|p50|p90|p95|p99|max)\s*<=?\s*(\S.*)")
 # Where a search begins at least.
 MIN_RATE_PER_S = 1.0
 # Probes far from the border are half as long as others, but not shorter than this.
-MIN_PROBE_S = 10.0
 # A rate that is sustained is drained after a few micro-batches of the longest kind.
 DRAIN_BATCHES = 4.0
 
@@ -121,7 +120,9 @@ def sustain(
     >>> import streamgauge as sg
     >>> sg.sustain("ysb", within="10%", budget="8min").search.bracket  # doctest: +SKIP
     """
-    chosen, checked, parsed = prepare(workload, events, parameters, settings)
+    # A search is over constant rates, whatever load a prototype file describes.
+    asked = {"load": "open", "arrivals": "constant"} | settings
+    chosen, checked, parsed = prepare(workload, events, parameters, asked)
     root = Path(runs) if runs is not None else default_root(os.environ)
     searching = _Searching(
         workload=chosen,
@@ -230,20 +231,10 @@ class _Searching:
         rate_per_s = found.summary["processed_rate_per_s"]
         return max(MIN_RATE_PER_S, first_rate(rate_per_s)) if rate_per_s else self.settings.rate_per_s
 
-    def _settings_of_probe(self, search: Search, rate_per_s: float) -> RunSettings:
-        """Return the settings of the next probe.
-
-        It is shorter until a rate has failed, unless a short one at this rate told nothing. It does not wait for all
-        that a load too high has left over.
-        """
+    def _settings_of_probe(self, rate_per_s: float) -> RunSettings:
+        """Return the settings of the next probe; it does not wait for all that too high a load has left over."""
         drain_s = min(self.settings.drain_s, DRAIN_BATCHES * self.settings.admission_target_s)
-        whole = replace(self.settings, rate_per_s=rate_per_s, drain_s=drain_s)
-        has_failed = any(probe.verdict is Verdict.FAIL for probe in search.probes)
-        is_repetition = any(probe.rate_per_s == rate_per_s for probe in search.probes)
-        if has_failed or is_repetition:
-            return whole
-        duration_s = min(whole.duration_s, max(MIN_PROBE_S, whole.duration_s / 2))
-        return replace(whole, warmup_s=whole.warmup_s / 2, duration_s=duration_s)
+        return replace(self.settings, rate_per_s=rate_per_s, drain_s=drain_s)
 
     def _probe(self, parts: Parts, rate_per_s: float, search: Search, writer: SetWriter) -> Probe:
         began_s = self.clock.monotonic_s()
@@ -252,7 +243,7 @@ class _Searching:
         high = "?" if bracket.high_per_s is None else format_rate(bracket.high_per_s)
         number = len(search.probes) + 1
         prefix = f"probe {number} at {format_rate(rate_per_s)}, between {low} and {high}: "
-        found = parts.run(self._settings_of_probe(search, rate_per_s), prefix)
+        found = parts.run(self._settings_of_probe(rate_per_s), prefix)
         verdict, reasons = judge_probe(found.summary, self.limit)
         writer.add(found.run_id, role="probe", rate_per_s=rate_per_s, verdict=verdict.value)
         duration_s, processed = self.clock.monotonic_s() - began_s, found.summary["processed_rate_per_s"]
