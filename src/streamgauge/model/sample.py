@@ -1,0 +1,339 @@
+"""What the model takes from a stored run: its micro-batches, and the tasks of each stage as a table.
+
+Only micro-batches that hold events, belong to the measured time, and have the stages and tasks that most have, are
+taken; so every stage has one row per micro-batch and one column per task.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streamgauge.arrivals.law import Floats
+from streamgauge.errors import InvalidExperimentError
+from streamgauge.measure import find_steady_state, is_level
+from streamgauge.workloads import catalogue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from streamgauge.store import StoredRun
+
+Columns = Mapping[str, npt.NDArray[Any]]
+
+PHASE_COLUMNS = ("source_offsets", "offset_log", "source_plan", "query_planning", "execution", "commit_log", "other")
+TASK_COLUMNS = (
+    "batch_id", "stage_id", "stage_tasks", "partition", "launched_us", "finished_us", "is_ok", "cpu_s", "input_rows",
+    "shuffle_read_rows", "shuffle_read_bytes", "shuffle_write_rows", "shuffle_write_bytes",
+)  # fmt: skip
+BATCH_COLUMNS = (
+    "batch_id", "started_us", "emitted_us", "finished_us", "events", "duration_s", "watermark_us", "state_rows",
+    *(f"{name}_s" for name in PHASE_COLUMNS),
+)  # fmt: skip
+# Imported runs have no latencies.
+LATENCY_COLUMN = "end_to_end_latency_mean_s"
+MIN_BATCHES = 8
+# A series that still moves by more than this share of its mean has no steady state.
+MAX_CHANGE = 0.25
+# A pause this long between two micro-batches is a wait for events, not the driver's.
+MAX_PAUSE_S = 0.25
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What was chosen for a run, and the time in which it was measured, in microseconds since the epoch.
+
+    `slide_s` is that of event-time windows whose rows are written when they close. `adapts` says that the source has
+    an admission limit that adapts, as the embedded one has.
+    """
+
+    run_id: str
+    workload: str
+    cores: int
+    processors: int
+    trigger_s: float
+    source_partitions: int
+    shuffle_partitions: int
+    from_us: int
+    until_us: int
+    level: bool = True
+    slide_s: float | None = None
+    adapts: bool = True
+
+
+@dataclass(frozen=True)
+class StageSample:
+    """The tasks of one stage: micro-batches in rows, partitions in columns. Times count from the trigger's start."""
+
+    launched_s: Floats
+    finished_s: Floats
+    cpu_s: Floats
+    input_rows: Floats
+    read_rows: Floats
+    read_bytes: Floats
+    written_rows: Floats
+    written_bytes: Floats
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks the stage has."""
+        return int(self.launched_s.shape[1])
+
+    @property
+    def wall_s(self) -> Floats:
+        """How long each task took, from hand-over to finish."""
+        return self.finished_s - self.launched_s
+
+
+@dataclass(frozen=True)
+class RunSample:
+    """The measured micro-batches of one run.
+
+    `between_s` is how much later than it could the next trigger starts; `watermark_s` and `watermark_before_s` are
+    those of the micro-batch and of the one before it, not a number where there is none. `concerns` say why the sample
+    may not stand for the query.
+    """
+
+    facts: RunFacts
+    started_s: Floats
+    events: Floats
+    duration_s: Floats
+    phases_s: Mapping[str, Floats]
+    between_s: Floats
+    watermark_s: Floats
+    watermark_before_s: Floats
+    state_rows: Floats
+    stages: tuple[StageSample, ...]
+    concerns: tuple[str, ...] = ()
+
+    @property
+    def batches(self) -> int:
+        """How many micro-batches there are."""
+        return len(self.events)
+
+    @property
+    def rate_per_s(self) -> float:
+        """The events that micro-batches took in per second."""
+        span_s = float(self.started_s[-1] - self.started_s[0])
+        return float(self.events[1:].sum()) / span_s if span_s > 0 else float("nan")
+
+
+def sample_of(stored: "StoredRun") -> RunSample:
+    """Read the sample of a stored run; a run that cannot be used is refused with the reason."""
+    document = stored.document
+    load, configuration = document.get("load"), document.get("configuration")
+    if not load or not configuration:
+        raise _unusable(stored, "the run ended before any event was offered")
+    tables = {name: stored.table(name) for name in ("batches", "tasks")}
+    for name, table in tables.items():
+        if table is None or table.num_rows == 0:
+            raise _unusable(stored, f"the run has no {name}")
+    try:
+        batches, tasks = (
+            _columns(tables[n], names) for n, names in (("batches", BATCH_COLUMNS), ("tasks", TASK_COLUMNS))
+        )
+        facts = _facts(stored, configuration, load, int(batches["emitted_us"].min()))
+    except (KeyError, TypeError, ValueError) as error:
+        raise _unusable(stored, f"a table or the configuration lacks {error}") from error
+    try:
+        return make_sample(facts, batches, tasks)
+    except InvalidExperimentError as error:
+        raise _unusable(stored, error.what) from error
+
+
+def _unusable(stored: "StoredRun", what: str) -> InvalidExperimentError:
+    remedy = "choose a run that was measured with tasks, such as one of `streamgauge run`"
+    return InvalidExperimentError(what, where=str(stored.path), remedy=remedy)
+
+
+def _columns(table: "pa.Table", names: tuple[str, ...]) -> dict[str, npt.NDArray[Any]]:
+    missing = [name for name in names if name not in table.column_names]
+    if missing:
+        raise KeyError(", ".join(missing))
+    found = [name for name in (*names, LATENCY_COLUMN) if name in table.column_names]
+    return {name: table.column(name).to_numpy(zero_copy_only=False) for name in found}
+
+
+def _facts(stored: "StoredRun", configuration: Mapping[str, Any], load: Mapping[str, Any], first_us: int) -> RunFacts:
+    cores = int(load["cores"])
+    environment = stored.document.get("environment") or {}
+    is_offline = configuration.get("load") == "offline"
+    from_us = int(load["origin_us"] + 1e6 * float(configuration.get("warmup_s") or 0.0))
+    until_us = int(load["closed_us"])
+    is_observed = configuration.get("load") == "observed"
+    if is_observed:
+        # Nobody told how long such a query warms up; its first micro-batch is the slowest.
+        from_us = first_us + 1
+    return RunFacts(
+        run_id=stored.run_id,
+        workload=str(stored.document["workload"]),
+        cores=cores,
+        processors=max(cores, int(environment.get("cores") or cores)),
+        trigger_s=float(configuration.get("trigger_s") or 0.0),
+        source_partitions=int(configuration.get("source_partitions") or cores),
+        shuffle_partitions=int(configuration.get("shuffle_partitions") or cores),
+        # All events of an offline load exist when it begins, so its times say nothing about when it is measured.
+        from_us=until_us if is_offline else from_us,
+        until_us=2**62 if is_offline else until_us,
+        level=is_offline or _is_level(stored, load, from_us, until_us),
+        slide_s=_slide_s(stored.document, configuration, load),
+        adapts=not is_observed,
+    )
+
+
+def _slide_s(document: Mapping[str, Any], configuration: Mapping[str, Any], load: Mapping[str, Any]) -> float | None:
+    """Return the slide of the windows of a workload of the catalogue, when it writes them as they close."""
+    workload = catalogue().get(str(document["workload"]))
+    if workload is None or workload.window is None or load.get("output_mode") != "append":
+        return None
+    try:
+        return float(workload.window(workload.parameters(**(configuration.get("parameters") or {}))).slide_s)
+    except (TypeError, ValueError):
+        return None
+
+
+def _is_level(stored: "StoredRun", load: Mapping[str, Any], from_us: int, until_us: int) -> bool:
+    try:
+        return is_level(stored.schedule(), int(load["origin_us"]), from_us, until_us)
+    except InvalidExperimentError:
+        return True  # an imported run has no law to ask
+
+
+def make_sample(facts: RunFacts, batches: Columns, tasks: Columns) -> RunSample:
+    """Join micro-batches and tasks; columns are named as in the tables of a run directory."""
+    order = np.argsort(batches["batch_id"], kind="stable")
+    batches = {name: column[order] for name, column in batches.items()}
+    stages_of = _stages_by_batch(tasks)
+    inside = (batches["events"] > 0) & (batches["emitted_us"] >= facts.from_us)
+    inside &= batches["emitted_us"] <= facts.until_us
+    rows = np.flatnonzero(inside)
+    shapes = {int(row): _shape(stages_of.get(int(batches["batch_id"][row]))) for row in rows}
+    whole = [row for row, shape in shapes.items() if shape]
+    if len(whole) < MIN_BATCHES:
+        raise InvalidExperimentError(
+            f"only {len(whole)} micro-batches of the measured time have all their tasks, of at least {MIN_BATCHES}",
+            remedy="measure for longer",
+        )
+    usual, _ = Counter(shapes[row] for row in whole).most_common(1)[0]
+    alike = np.array([row for row in whole if shapes[row] == usual])
+    concerns = []
+    if len(alike) < len(rows) / 2:
+        concerns.append(f"only {len(alike)} of {len(rows)} micro-batches of {facts.run_id} have the same stages")
+    kept, concern = _settled(facts, batches, alike)
+    concerns += [concern] if concern else []
+    return _sample(facts, batches, kept, stages_of, tuple(concerns))
+
+
+Stages = dict[int, dict[str, npt.NDArray[Any]]]
+
+
+def _stages_by_batch(tasks: Columns) -> dict[int, Stages]:
+    """Return the successful tasks of every stage of every micro-batch, in the order of their partitions."""
+    chosen = np.flatnonzero(tasks["is_ok"].astype(bool))
+    chosen = chosen[np.lexsort([tasks[name][chosen] for name in ("partition", "stage_id", "batch_id")])]
+    ordered = {name: column[chosen] for name, column in tasks.items()}
+    changes = (np.diff(ordered["batch_id"]) != 0) | (np.diff(ordered["stage_id"]) != 0)
+    borders = [0, *(np.flatnonzero(changes) + 1).tolist(), len(chosen)]
+    found: dict[int, Stages] = {}
+    for start, stop in pairwise(borders):
+        if stop > start:
+            part = {name: column[start:stop] for name, column in ordered.items()}
+            found.setdefault(int(part["batch_id"][0]), {})[int(part["stage_id"][0])] = part
+    return found
+
+
+def _shape(stages: Stages | None) -> tuple[int, ...]:
+    """Return the number of tasks of each stage; nothing when a task is missing or ran twice."""
+    if not stages:
+        return ()
+    sizes = [len(part["partition"]) for _, part in sorted(stages.items())]
+    expected = [int(part["stage_tasks"][0]) for _, part in sorted(stages.items())]
+    return tuple(sizes) if sizes == expected else ()
+
+
+def _settled(
+    facts: RunFacts, batches: Columns, rows: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], str | None]:
+    """Drop what comes before the steady state; a load that varies has none."""
+    if not facts.level:
+        return rows, None
+    steady = find_steady_state(_level_s(batches)[rows])
+    moves = steady.change is not None and abs(steady.change) > MAX_CHANGE
+    concern = f"{facts.run_id} has {steady.reason}" if moves else None
+    return rows[steady.cut :], concern
+
+
+def _level_s(batches: Columns) -> Floats:
+    """Return what the steady state is looked for in: latencies, as a run's summary does, or durations without them."""
+    latency_s = np.array([np.nan if v is None else v for v in batches.get(LATENCY_COLUMN, ())], dtype=np.float64)
+    is_known = len(latency_s) == len(batches["duration_s"])
+    return np.where(np.isfinite(latency_s), latency_s, batches["duration_s"]) if is_known else batches["duration_s"]
+
+
+def _sample(
+    facts: RunFacts,
+    batches: Columns,
+    rows: npt.NDArray[np.int64],
+    stages_of: Mapping[int, Stages],
+    concerns: tuple[str, ...],
+) -> RunSample:
+    watermark_s = _watermarks_s(batches["watermark_us"])
+    stages = [sorted(stages_of[int(batches["batch_id"][row])].items()) for row in rows]
+    started_us = batches["started_us"][rows]
+    samples = [_stage_sample([parts[k][1] for parts in stages], started_us) for k in range(len(stages[0]))]
+    return RunSample(
+        facts=facts,
+        started_s=(started_us - batches["started_us"][0]) / 1e6,
+        events=batches["events"][rows].astype(np.float64),
+        duration_s=batches["duration_s"][rows].astype(np.float64),
+        phases_s={name: batches[f"{name}_s"][rows].astype(np.float64) for name in PHASE_COLUMNS},
+        between_s=_between_s(facts, batches)[rows],
+        watermark_s=watermark_s[rows],
+        watermark_before_s=np.append(np.nan, watermark_s[:-1])[rows],
+        state_rows=batches["state_rows"][rows].astype(np.float64),
+        stages=tuple(samples),
+        concerns=concerns,
+    )
+
+
+def _stage_sample(parts: list[dict[str, npt.NDArray[Any]]], started_us: npt.NDArray[np.int64]) -> StageSample:
+    def stacked(name: str) -> Floats:
+        return np.array([part[name] for part in parts], dtype=np.float64)
+
+    start_us = started_us[:, np.newaxis]
+    return StageSample(
+        launched_s=(stacked("launched_us") - start_us) / 1e6,
+        finished_s=(stacked("finished_us") - start_us) / 1e6,
+        cpu_s=stacked("cpu_s"),
+        input_rows=stacked("input_rows"),
+        read_rows=stacked("shuffle_read_rows"),
+        read_bytes=stacked("shuffle_read_bytes"),
+        written_rows=stacked("shuffle_write_rows"),
+        written_bytes=stacked("shuffle_write_bytes"),
+    )
+
+
+def _watermarks_s(watermark_us: npt.NDArray[Any]) -> Floats:
+    """Return watermarks in seconds; a column without any may be of any type."""
+    values = np.array([np.nan if value is None else value for value in watermark_us], dtype=np.float64) / 1e6
+    # Before the first event Spark reports the beginning of time.
+    return np.where(values > 0, values, np.nan)
+
+
+def _between_s(facts: RunFacts, batches: Columns) -> Floats:
+    """Return how long after it could the next trigger starts; where that is not known, what is usual."""
+    started_us, finished_us = batches["started_us"], batches["finished_us"]
+    interval_us = round(facts.trigger_s * 1e6)
+    due_us = finished_us
+    if interval_us:
+        due_us = np.maximum(finished_us, (started_us // interval_us + 1) * interval_us)
+    late_s = np.append((started_us[1:] - due_us[:-1]) / 1e6, np.nan)
+    # Triggers without events in between leave no trace but the time they took.
+    follows = np.append(np.diff(batches["batch_id"]) == 1, False)
+    known = follows & (late_s >= -1e-3) & (late_s <= MAX_PAUSE_S)
+    usual_s = float(np.median(late_s[known])) if known.any() else 0.005
+    return np.where(known, np.maximum(late_s, 0.0), max(usual_s, 0.0))
