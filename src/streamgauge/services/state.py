@@ -1,0 +1,75 @@
+"""State files: what was started, kept where `services status` and `services down` find it after the starter is gone."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from streamgauge.errors import EnvironmentNotReadyError
+from streamgauge.files import disk_access, write_text_whole
+from streamgauge.prototype.calibration import cache_folder
+from streamgauge.services.service import Service
+
+REMEDY = "choose another folder with STREAMGAUGE_CACHE"
+
+
+def state_folder() -> Path:
+    """Return where state files are kept."""
+    return cache_folder(os.environ) / "services"
+
+
+def write_state(path: Path, service: Service) -> None:
+    """Record a service in one step: a kill leaves the old or the new state."""
+    from pydantic import TypeAdapter
+
+    intent = "record the service"
+    with disk_access(intent, path, REMEDY):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    text = TypeAdapter(Service).dump_json(service, indent=2).decode() + "\n"
+    write_text_whole(path, text, intent=intent, remedy=REMEDY)
+
+
+def read_state(path: Path) -> Service | None:
+    """Return the service of a state file, or None when there is none."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        with disk_access("read the state of a service", path, REMEDY):
+            text = path.read_bytes()
+    except EnvironmentNotReadyError:
+        if not path.exists():
+            return None
+        raise
+    try:
+        return TypeAdapter(Service).validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise EnvironmentNotReadyError(
+            f"this is not the state of a service: {first['msg']}",
+            where=str(path),
+            remedy="end the service by hand if it runs, then delete the file",
+        ) from error
+
+
+def read_states(folder: Path) -> dict[Path, Service]:
+    """Return all recorded services by their files."""
+    found = {path: read_state(path) for path in sorted(folder.glob("*.json"))}
+    return {path: service for path, service in found.items() if service is not None}
+
+
+@contextmanager
+def locked(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
+    """Let one command at a time change what is up; the lock goes with its process, however that ends."""
+    with disk_access("record services", folder, REMEDY):
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell("waiting for another `streamgauge services` command")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
