@@ -1,0 +1,235 @@
+"""Measuring what a cycle of load costs on this machine, in every form that a load can have.
+
+Small batch jobs with one task each spend from 500 to 500,000 cycles on every tuple. Counted is the CPU time of the
+task, and of its Python worker, less that of the same job without tuples; what the tuples cost without load is taken
+off as well. Repetitions are short and go through all forms and loads in turns, so that a slow moment meets all of them.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from streamgauge.clock import Clock, SystemClock
+from streamgauge.errors import RunFailedError
+from streamgauge.measure.trend import theil_sen
+from streamgauge.prototype import calibration
+from streamgauge.prototype.calibration import FORMS, Calibration, Line, LoadForm, Machine, Point
+from streamgauge.verdict import Verdict
+
+if TYPE_CHECKING:
+    import psutil
+
+    from streamgauge.engine.session import Session
+
+# Cycles per tuple: `processing` from 0.5 to 500.
+LOADS = (500, 5_000, 50_000, 500_000)
+REPETITIONS = 12
+# The repetitions are also looked at in so many parts, to see whether these agree.
+PARTS = 3
+JOB_S = 0.1
+# Enough for Java to compile the loops, and to see how many tuples fill a job.
+PILOT_CYCLES = 20_000_000
+PILOTS = 2
+BARE_TUPLES = 500_000
+EXTRAS = 5
+MAX_ERROR = 0.05
+MAX_SPREAD = 0.05
+
+# CPU time of a job in nanoseconds, by its tuples and the cycles of each; with 0 cycles it has no load at all.
+Measure = Callable[[int, int], float]
+
+
+def this_machine() -> Machine:
+    """Return what the cost of a cycle depends on, with the Java that Spark would run on; None where there is none."""
+    from streamgauge.engine.environment import describe_environment
+
+    return replace(calibration.this_machine(), java=describe_environment()["java"])
+
+
+def calibrate(
+    *,
+    repetitions: int = REPETITIONS,
+    job_s: float = JOB_S,
+    tell: Callable[[str], None] = lambda _: None,
+    clock: Clock | None = None,
+) -> Calibration:
+    """Start Spark on one core and measure the cost of a cycle in every form; `tell` gets a line per step."""
+    from streamgauge.engine.session import SessionSettings, temporary_session
+
+    machine = this_machine()
+    tell("starting Spark")
+    with temporary_session(SessionSettings("local[1]", {}, event_log=False)) as session:
+        measures: dict[LoadForm, Measure] = {form: _measure(session, form) for form in FORMS}
+        samples = sample(measures, repetitions=repetitions, job_s=job_s, tell=tell)
+    lines = {form: fit_line(found.ns_per_tuple, found.tuples) for form, found in samples.items()}
+    _refuse_free_load(lines)
+    verdict, reasons = judge(lines)
+    measured = datetime.fromtimestamp((clock or SystemClock()).wall_s(), UTC).isoformat(timespec="seconds")
+    return Calibration(measured, machine, lines, verdict, reasons)
+
+
+def _measure(session: "Session", form: LoadForm) -> Measure:
+    """Return what runs a job with one task and tells its CPU time."""
+    from streamgauge.engine.jobs import cpu_ns_of
+    from streamgauge.prototype.load import LOADS as LOADS_BY_FORM
+
+    def measure(tuples: int, cycles: int) -> float:
+        rows = session.spark.range(0, tuples, 1, 1)
+        load = LOADS_BY_FORM[form](rows["id"], "calibration", cycles) if cycles else rows["id"]
+        job = rows.select(load.alias("load")).write.format("noop").mode("overwrite")
+        before_ns = _python_cpu_ns(session)
+        java_ns = cpu_ns_of(session, job.save)
+        # Workers that were idle may have ended; what they used before must not be taken off.
+        return java_ns + sum(used - before_ns.get(pid, 0.0) for pid, used in _python_cpu_ns(session).items())
+
+    return measure
+
+
+def _python_cpu_ns(session: "Session") -> dict[int, float]:
+    """Return the CPU time that each of Spark's Python workers has used so far; Spark does not count it."""
+    import psutil
+
+    used_ns = {}
+    for process in psutil.Process(session.process.pid).children(recursive=True):
+        with suppress(psutil.Error, OSError):
+            if "java" not in process.name():
+                used_ns[process.pid] = _process_cpu_ns(process)
+    return used_ns
+
+
+def _process_cpu_ns(process: "psutil.Process") -> float:
+    if sys.platform == "linux":
+        # The clock that clock_getcpuclockid(3) names; counters of processes know hundredths of a second only.
+        return time.clock_gettime_ns((~process.pid << 3) | 2)
+    times = process.cpu_times()
+    return float(times.user + times.system) * 1e9
+
+
+def _refuse_free_load(lines: Mapping[LoadForm, Line]) -> None:
+    """Refuse a load that takes no time: something has removed it, or nothing was counted."""
+    for form, line in lines.items():
+        if line.ns_per_cycle <= 0:
+            what = f"the load in {form} form costs {line.ns_per_cycle:.3g} ns per cycle, which cannot be"
+            raise RunFailedError(what, remedy="let nothing else run on this machine and calibrate again")
+
+
+@dataclass
+class Samples:
+    """CPU time per tuple over that of a tuple without load, by cycles: one value per repetition."""
+
+    tuples: dict[int, int]
+    empty_ns: float
+    ns_per_tuple: dict[int, list[float]] = field(default_factory=lambda: {cycles: [] for cycles in LOADS})
+
+    def add(self, measure: Measure, bare_ns: float) -> None:
+        """Measure every load once."""
+        for cycles, tuples in self.tuples.items():
+            self.ns_per_tuple[cycles].append((measure(tuples, cycles) - self.empty_ns) / tuples - bare_ns)
+
+
+def fit_line(loads: Mapping[int, Sequence[float]], tuples: Mapping[int, int]) -> Line:
+    """Fit a line to nanoseconds per tuple, by cycles and in the order of repetitions.
+
+    Every load counts with the median of its repetitions, and the slope is the median of those between loads. The
+    intercept makes the sum of relative distances smallest: in nanoseconds, the largest load alone would decide it.
+    Intervals are where the same numbers lie when only a part of the repetitions is known.
+    """
+    whole = _Fit.through(loads)
+    parts = [_Fit.through({load: loads[load][part::PARTS] for load in loads}) for part in range(PARTS)]
+    points = []
+    for load in sorted(loads):
+        errors = [fit.error(load) for fit in parts]
+        points.append(
+            Point(load, tuples[load], whole.medians[load], whole.error(load), min(errors), max(errors)),
+        )
+    slopes = [whole.slope, *(part.slope for part in parts)]
+    return Line(whole.slope, min(slopes), max(slopes), whole.intercept, tuple(points))
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A line through the medians of loads."""
+
+    medians: Mapping[int, float]
+    slope: float
+    intercept: float
+
+    @classmethod
+    def through(cls, loads: Mapping[int, Sequence[float]]) -> "_Fit":
+        medians = {load: median(loads[load]) for load in sorted(loads)}
+        slope = theil_sen(list(medians), list(medians.values()))
+        rests = [taken - slope * load for load, taken in medians.items()]
+        return cls(medians, slope, _weighted_median(rests, [1 / load for load in medians]))
+
+    def error(self, load: int) -> float:
+        """Return how far a load is from the line, as a share of it."""
+        return self.medians[load] / (self.intercept + self.slope * load) - 1
+
+
+def _weighted_median(values: Sequence[float], weights: Sequence[float]) -> float:
+    order = np.argsort(values)
+    reached = np.cumsum(np.asarray(weights)[order])
+    return float(np.asarray(values)[order][np.searchsorted(reached, reached[-1] / 2)])
+
+
+def judge(lines: Mapping[LoadForm, Line]) -> tuple[Verdict, tuple[str, ...]]:
+    """Say whether cost is linear in cycles, and whether repetitions agree well enough to tell.
+
+    It is not where all parts of the repetitions are too far from the line on the same side.
+    """
+    bent, unclear = [], []
+    for form, line in lines.items():
+        far = f"the {form} form is up to {line.largest_error:.1%} away from a line, more than {MAX_ERROR:.0%}"
+        if any(point.error_low > MAX_ERROR or point.error_high < -MAX_ERROR for point in line.points):
+            bent.append(far)
+        elif line.largest_error > MAX_ERROR:
+            unclear.append(f"{far}, but not in all parts of the repetitions")
+        if line.spread > MAX_SPREAD:
+            unclear.append(f"parts of the repetitions of the {form} form differ by ±{line.spread:.1%}")
+    verdict = Verdict.FAIL if bent else Verdict.UNKNOWN if unclear else Verdict.PASS
+    remedy = ["let nothing else run on this machine and calibrate again"] if bent or unclear else []
+    return verdict, (*bent, *unclear, *remedy)
+
+
+def sample(
+    measures: Mapping[LoadForm, Measure],
+    *,
+    repetitions: int = REPETITIONS,
+    job_s: float = JOB_S,
+    tell: Callable[[str], None] = lambda _: None,
+) -> dict[LoadForm, Samples]:
+    """Measure every form and load in turns, after pilots that are not counted."""
+    found = {}
+    for form, measure in measures.items():
+        tell(f"warming up the {form} form")
+        found[form] = Samples({cycles: _tuples_for(measure, cycles, job_s) for cycles in LOADS}, _empty_ns(measure))
+    bare_ns = _bare_ns(next(iter(measures.values())))
+    for turn in range(repetitions):
+        tell(f"repetition {turn + 1} of {repetitions}")
+        for form, measure in measures.items():
+            found[form].add(measure, bare_ns)
+    return found
+
+
+def _empty_ns(measure: Measure) -> float:
+    """Return what a job with a load costs without tuples."""
+    return median(measure(0, LOADS[0]) for _ in range(EXTRAS))
+
+
+def _bare_ns(measure: Measure) -> float:
+    """Return what a tuple costs without load; no form makes a difference to it."""
+    return median((measure(BARE_TUPLES, 0) - measure(0, 0)) / BARE_TUPLES for _ in range(EXTRAS))
+
+
+def _tuples_for(measure: Measure, cycles: int, job_s: float) -> int:
+    """Return how many tuples fill a job."""
+    tuples = PILOT_CYCLES // cycles
+    cost = [measure(tuples, cycles) for _ in range(PILOTS)][-1]
+    return max(1, round(tuples * job_s * 1e9 / max(cost, 1.0)))

@@ -1,0 +1,150 @@
+"""An application as a graph: sources, tasks and how tuples travel between them.
+
+Both schemas are read into this one form, with every rule already applied; the dataflow, the drawing, the exported
+program and the check of the executed plan all work from it.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+Distribution = Literal["uniform", "nonuniform", "zipf"]
+FlowShape = Literal["uniform", "burst", "sin", "sawtooth", "revsawtooth"]
+Routing = Literal["none", "balanced", "hash", "broadcast"]
+RoutingScope = Literal["all", "first"]
+RateScope = Literal["instance", "total"]
+WindowType = Literal["tumbling", "sliding"]
+WindowKey = Literal["instance", "value"]
+
+
+@dataclass(frozen=True)
+class Data:
+    """What the values of a source are: strings over a to z, the first `values` of them in order."""
+
+    size: int = 8
+    values: int = 100
+    distribution: Distribution = "uniform"
+    exponent: float = 1.0
+
+
+@dataclass(frozen=True)
+class Flow:
+    """How tuples of a source arrive; a rate of 0 is as fast as possible."""
+
+    distribution: FlowShape = "uniform"
+    rate_per_s: float = 1000.0
+    phase_s: float = 300.0
+    interval_s: float = 300.0
+    duration_s: float = 120.0
+    offset_s: float = 0.0
+    rate_scope: RateScope = "total"
+    burst_rate_per_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Topic:
+    """An external source: a topic of a Kafka broker."""
+
+    server: str
+    group: str = "namb_default"
+    name: str = "namb_topic"
+
+
+@dataclass(frozen=True)
+class Window:
+    """Event-time windows; one tuple per window and instance, or per window and value."""
+
+    type: WindowType
+    duration_s: int
+    interval_s: int
+    key: WindowKey = "instance"
+
+    @property
+    def slide_s(self) -> int:
+        """How far the beginnings of two windows are apart."""
+        return self.interval_s if self.type == "sliding" else self.duration_s
+
+
+@dataclass(frozen=True)
+class Source:
+    """A component that makes tuples."""
+
+    name: str
+    parallelism: int
+    data: Data
+    flow: Flow
+    topic: Topic | None = None
+    reliability: bool = True
+    level: int = 1
+
+
+@dataclass(frozen=True)
+class Task:
+    """A component that works on tuples.
+
+    `processing` is the load in thousands of cycles per tuple, or `processing_us` in microseconds of one core, which
+    takes its place. A tuple waits `sojourn_ms` without use of the processor. `filtering` is the share that is
+    forwarded and 0 forwards all; `selectivity` is the mean number of copies of what is forwarded; `resized_data`
+    truncates values, and 0 keeps them.
+    """
+
+    name: str
+    parallelism: int
+    parents: tuple[str, ...]
+    routing: Routing = "none"
+    processing: float = 10.0
+    processing_us: float | None = None
+    sojourn_ms: float = 0.0
+    parse_json: bool = False
+    filtering: float = 0.0
+    selectivity: float = 1.0
+    resized_data: int = 0
+    window: Window | None = None
+    reliability: bool = True
+    level: int = 2
+
+
+Component = Source | Task
+
+
+@dataclass(frozen=True)
+class Application:
+    """The whole graph, components in order: parents stand before their children.
+
+    `text` is the file as written, and `warnings` tell what was read under an obsolete name.
+    """
+
+    name: str
+    schema: Literal["workflow", "pipeline"]
+    sources: tuple[Source, ...]
+    tasks: tuple[Task, ...]
+    routing_scope: RoutingScope = "all"
+    text: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def components(self) -> tuple[Component, ...]:
+        """Sources first, then tasks."""
+        return (*self.sources, *self.tasks)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Component]:
+        return {component.name: component for component in self.components}
+
+    def component(self, name: str) -> Component:
+        """Return a component by its name."""
+        return self._by_name[name]
+
+    def children(self, name: str) -> tuple[Task, ...]:
+        """Return the tasks that get the tuples of a component."""
+        return tuple(task for task in self.tasks if name in task.parents)
+
+    @property
+    def sinks(self) -> tuple[Task, ...]:
+        """Return the tasks whose tuples leave the application."""
+        return tuple(task for task in self.tasks if not self.children(task.name))
+
+    @property
+    def depth(self) -> int:
+        """Return the number of levels, that of the sources included."""
+        return max(component.level for component in self.components)

@@ -1,0 +1,57 @@
+"""What a user can set for a prototype, and the loads that follow from it."""
+
+from typing import ClassVar
+
+from pydantic import Field as Parameter
+from pydantic import computed_field
+
+from streamgauge.events.stream import Parameters
+from streamgauge.prototype.application import Application, Task
+from streamgauge.prototype.calibration import LoadForm, need_calibration, read_calibration, this_machine
+from streamgauge.prototype.costs import Costs
+
+
+class PrototypeParameters(Parameters):
+    """What can be set for every prototype; the file decides everything else."""
+
+    prototype: ClassVar[Application]
+
+    load_form: LoadForm = Parameter(
+        "native", description="loads as Spark's own expressions, or in Python workers with Arrow"
+    )
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def application(self) -> str:
+        """The text of the file, kept with every run."""
+        return self.prototype.text
+
+    @computed_field  # type: ignore[prop-decorator]
+    @property
+    def ns_per_cycle(self) -> float | None:
+        """The measured cost by which loads in microseconds become cycles; None where it is not used or not known."""
+        known = read_calibration() if self.timed else None
+        return None if known is None else known.ns_per_cycle(self.load_form)
+
+    @property
+    def timed(self) -> tuple[Task, ...]:
+        """The tasks whose load is given in microseconds."""
+        return tuple(task for task in self.prototype.tasks if task.processing_us is not None)
+
+    def cycles(self) -> dict[str, int]:
+        """Return the load of every task in cycles; loads in microseconds need a calibration of this machine."""
+        cycles = {task.name: Costs.cycles(task) or 0 for task in self.prototype.tasks}
+        if self.timed:
+            known = need_calibration(self.timed[0].name)
+            known.refuse_other(this_machine())
+            cycles |= {task.name: known.cycles_in(task.processing_us or 0.0, self.load_form) for task in self.timed}
+        return cycles
+
+
+def parameters_of(application: Application) -> type[PrototypeParameters]:
+    """Return the parameters of one application."""
+
+    class Own(PrototypeParameters):
+        prototype: ClassVar[Application] = application
+
+    return Own

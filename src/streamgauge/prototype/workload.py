@@ -1,0 +1,195 @@
+"""A prototype file as a workload: whatever runs a workload of the catalogue runs an application described in YAML."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streamgauge.errors import InvalidExperimentError
+from streamgauge.events.stream import Field
+from streamgauge.prototype.application import Application, Source, Task
+from streamgauge.prototype.costs import Costs, peak_rate_per_s
+from streamgauge.prototype.dataflow import build, columns_of_windows
+from streamgauge.prototype.executed_plan import refuse_other_plan
+from streamgauge.prototype.flow import arrivals_of, total_rate_per_s
+from streamgauge.prototype.parameters import PrototypeParameters, parameters_of
+from streamgauge.prototype.reference import expected_tuples
+from streamgauge.prototype.values import MAX_VALUES, MAX_ZIPF_VALUES, TUPLE, application_events
+from streamgauge.units import format_count, format_rate
+from streamgauge.workloads.executed_plan import PlanNode
+from streamgauge.workloads.workload import Window, Workload
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+SUITE = "prototype"
+# Verification pays every load; these are about the most and the fewest tuples, and the CPU time that it may take.
+VERIFY_EVENTS, LEAST_VERIFY_EVENTS, VERIFY_S = 20_000, 300, 5.0
+NS_PER_CYCLE = 1.0
+VERIFY_RATE_PER_S = 1000.0
+# Enough that windows open, close and overlap.
+VERIFY_WINDOWS = 4
+# How many tuples per second of a load exist at once where the file has no rate, at most.
+MAX_OFFLINE_PER_S = 500_000.0
+
+CONF = {
+    # Adaptive execution changes the numbers of partitions.
+    "spark.sql.adaptive.enabled": "false",
+    # By default Spark sorts all rows before it deals them out in turns. Without, it repeats a whole stage instead of a
+    # task when an executor is lost.
+    "spark.sql.execution.sortBeforeRepartition": "false",
+}
+
+OF_WINDOWS = {
+    "count": Field("count", "bigint", "tuples in the window; null for tuples out of no window"),
+    "earliest": Field("earliest", "timestamp", "when the first of them was due"),
+}
+TASK = Field("task", "string", "name of the task that the tuple leaves the application from")
+
+
+def prototype_workload(path: str) -> Workload:
+    """Read a prototype file; whatever cannot run is refused."""
+    from streamgauge.prototype.document import load_application
+
+    return application_workload(load_application(Path(path)), name=path)
+
+
+def application_workload(application: Application, *, name: str) -> Workload:
+    """Wrap an application as a workload."""
+    refuse(application, where=name)
+    parameters = parameters_of(application)
+
+    def dataflow(df: "DataFrame", p: PrototypeParameters, seed: int) -> "DataFrame":
+        return build(df, application, p.cycles(), p.load_form, seed)
+
+    def reference(events: "pa.Table", _: Any, seed: int, __: Sequence[int]) -> "pa.Table":
+        return expected_tuples(events, application, seed)
+
+    def check_plan(plan: PlanNode) -> None:
+        refuse_other_plan(application, plan, where=name)
+
+    reference.__doc__ = expected_tuples.__doc__
+    windows = [task.window for task in application.tasks if task.window is not None]
+    events = verify_events(application)
+    longest_s = max((window.duration_s for window in windows), default=0)
+    several_sinks = len(application.sinks) > 1
+    return Workload(
+        name=name,
+        suite=SUITE,
+        question=f"How does an application of {len(application.components)} components behave?",
+        events=application_events(application, parameters),
+        parameters=parameters,
+        dataflow=dataflow,
+        draws=True,
+        output=(
+            *TUPLE,
+            *(OF_WINDOWS[column] for column in columns_of_windows(application)),
+            *((TASK,) if several_sinks else ()),
+        ),
+        output_mode=lambda _: "append",
+        operators="; ".join(_operators(task) for task in application.tasks),
+        state="tuples of open windows, added up" if windows else "none",
+        reference_function=reference,
+        window=(lambda _: Window(windows[0].duration_s, windows[0].slide_s, "timestamp")) if windows else None,
+        differences="Prototypes on Spark are described in the documentation, with what differs from NAMB and why.",
+        verify_events=events,
+        verify_rate_per_s=min(VERIFY_RATE_PER_S, events / (VERIFY_WINDOWS * longest_s))
+        if windows
+        else VERIFY_RATE_PER_S,
+        closing_events=1 if windows else 0,
+        conf=CONF,
+        limits=lambda p, _: p.cycles(),
+        defaults=defaults_of(application),
+        check_plan=check_plan,
+        warnings=application.warnings,
+    )
+
+
+def _operators(task: Task) -> str:
+    facts = [
+        task.routing if task.routing != "none" else "",
+        f"filter {task.filtering:g}" if task.filtering and task.window is None else "",
+        f"window {task.window.duration_s} s" if task.window else "",
+        f"{task.selectivity:g} copies" if task.selectivity != 1 else "",
+        f"cut to {task.resized_data}" if task.resized_data else "",
+    ]
+    said = ", ".join(fact for fact in facts if fact)
+    return f"{task.name} ({said})" if said else task.name
+
+
+def defaults_of(application: Application) -> dict[str, Any]:
+    """Return the settings of a run that the file decides, unless the user does."""
+    found: dict[str, Any] = {"source_partitions": sum(source.parallelism for source in application.sources)}
+    windowed = [task.parallelism for task in application.tasks if task.window is not None]
+    if windowed:
+        found["shuffle_partitions"] = windowed[0]
+    rate_per_s = total_rate_per_s(application.sources)
+    if not rate_per_s:
+        return found | {"load": "offline", "rate": offline_rate_per_s(application)}
+    return found | {"rate": rate_per_s, "arrivals": arrivals_of(application.sources)}
+
+
+def cost_s(application: Application) -> float:
+    """Return about how long one tuple of the sources keeps one core busy or one task waiting."""
+    costs = Costs(application, NS_PER_CYCLE)
+    waiting_s = sum((costs.tuples[task.name] or 0.0) * task.sojourn_ms / 1e3 for task in application.tasks)
+    return (costs.total_cpu_us or 0.0) / 1e6 + waiting_s
+
+
+def verify_events(application: Application) -> int:
+    """Return how many tuples verification can afford."""
+    cost = cost_s(application)
+    affordable = VERIFY_EVENTS if not cost else int(VERIFY_S / cost)
+    return max(LEAST_VERIFY_EVENTS, min(VERIFY_EVENTS, affordable))
+
+
+def offline_rate_per_s(application: Application) -> float:
+    """Return about as many tuples per second as one core can work on: they take about as long as they span."""
+    cost = cost_s(application)
+    return float(round(min(MAX_OFFLINE_PER_S, 1 / cost if cost else MAX_OFFLINE_PER_S)))
+
+
+def refuse(application: Application, *, where: str) -> None:
+    """Refuse what Spark cannot execute as it is described."""
+    for source in application.sources:
+        _refuse_source(source, where)
+    _refuse_mixed_rates(application.sources, where)
+    windowed: Mapping[int, str] = {task.parallelism: task.name for task in application.tasks if task.window is not None}
+    if len(windowed) > 1:
+        told = " and ".join(f"{name} has {count}" for count, name in windowed.items())
+        raise InvalidExperimentError(
+            f"tasks with windows have different numbers of instances: {told}",
+            where=where,
+            remedy="give them the same parallelism: Spark keeps the state of a query in one number of partitions",
+        )
+
+
+def _refuse_source(source: Source, where: str) -> None:
+    data = source.data
+    if source.topic is not None:
+        raise InvalidExperimentError(
+            f"{source.name} reads the topic {source.topic.name} of {source.topic.server}, which cannot be run yet",
+            where=where,
+            remedy="describe its data and flow instead of kafka",
+        )
+    most = MAX_ZIPF_VALUES if data.distribution == "zipf" else MAX_VALUES
+    if data.values > most:
+        raise InvalidExperimentError(
+            f"{source.name} has {format_count(data.values)} values, and {data.distribution} ones can be"
+            f" {format_count(most)} at most",
+            where=where,
+            remedy="lower values",
+        )
+
+
+def _refuse_mixed_rates(sources: Sequence[Source], where: str) -> None:
+    """Refuse a source without limit beside one with a rate: no law offers both."""
+    unlimited = [source for source in sources if not peak_rate_per_s(source)]
+    limited = [source for source in sources if peak_rate_per_s(source)]
+    if unlimited and limited:
+        raise InvalidExperimentError(
+            f"{unlimited[0].name} is as fast as possible, and {limited[0].name} has"
+            f" {format_rate(peak_rate_per_s(limited[0]))}",
+            where=where,
+            remedy="give all sources a rate, or none",
+        )

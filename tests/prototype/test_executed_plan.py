@@ -1,0 +1,93 @@
+"""The check of the executed plan accepts the right plan and finds every planted fault."""
+
+from dataclasses import replace
+
+import pytest
+
+from prototype.applications import pipeline, source
+from streamgauge.errors import RunFailedError
+from streamgauge.prototype.application import Task, Window
+from streamgauge.prototype.executed_plan import find_mismatches, partitions_of, refuse_other_plan
+from streamgauge.prototype.load import mark
+from streamgauge.workloads.executed_plan import PlanNode
+
+APPLICATION = pipeline(
+    source(),
+    Task("first", 3, ("source",), "balanced"),
+    Task("chained", 3, ("first",), "none"),
+    Task("second", 4, ("chained",), "hash", window=Window("tumbling", 3, 3)),
+)
+SCAN = PlanNode("MicroBatchScan")
+
+
+def step(name, *children):
+    return PlanNode(name, children=children)
+
+
+def work(task, *children):
+    return PlanNode("Project", frozenset({mark(task), "other text"}), children=children)
+
+
+def shuffle(partitions, *children):
+    return PlanNode("Exchange", partitions=partitions, children=children)
+
+
+def plan(first=3, second=4, state=4):
+    below = work("second", shuffle(second, work("chained", work("first", shuffle(first, SCAN)))))
+    return step("WriteToDataSourceV2", step("StateStoreSave", shuffle(state, step("HashAggregate", below))))
+
+
+def test_the_right_plan_has_no_mismatch():
+    assert find_mismatches(APPLICATION, plan()) == []
+    refuse_other_plan(APPLICATION, plan(), where="x.yaml")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (plan(first=2), ["first runs in 2 partitions instead of 3", "chained runs in 2 partitions instead of 3"]),
+        (plan(second=5), ["second runs in 5 partitions instead of 4"]),
+        (plan(state=200), ["the windows of second runs in 200 partitions instead of 4"]),
+    ],
+)
+def test_another_number_of_partitions_is_found(wrong, told):
+    assert find_mismatches(APPLICATION, wrong) == told
+
+
+def test_a_task_that_is_gone_or_computed_twice_is_found():
+    gone = step("Write", step("Project", shuffle(3, SCAN)))
+    assert find_mismatches(APPLICATION, gone)[0] == "first is executed nowhere instead of once"
+    twice = step("Union", plan(), plan())
+    assert find_mismatches(APPLICATION, twice)[0] == "first is executed 2 times instead of once"
+
+
+def test_a_redistribution_that_is_used_again_does_not_count_as_computed_again():
+    application = pipeline(source(), *(Task(name, 3, ("source",), "balanced") for name in ("a", "b")))
+    shared = step("Union", work("a", shuffle(3, SCAN)), work("b", PlanNode("ReusedExchange", partitions=3)))
+    assert find_mismatches(application, shared) == []
+
+
+def test_a_union_runs_in_the_partitions_of_all_its_parts():
+    assert partitions_of(step("Union", shuffle(3, SCAN), shuffle(2, SCAN))) == 5
+    application = pipeline(
+        source(),
+        Task("a", 3, ("source",), "balanced"),
+        Task("b", 2, ("source",), "balanced"),
+        Task("join", 5, ("a", "b"), "none"),
+    )
+    united = work("join", step("Union", work("a", shuffle(3, SCAN)), work("b", shuffle(2, SCAN))))
+    assert find_mismatches(application, united) == []
+    other = replace(application, tasks=(*application.tasks[:2], replace(application.tasks[2], parallelism=4)))
+    assert find_mismatches(other, united) == ["join runs in 5 partitions instead of 4"]
+
+
+def test_how_many_partitions_a_source_has_is_for_the_run_to_say():
+    application = pipeline(source(parallelism=2), Task("chained", 2, ("source",), "none"))
+    assert find_mismatches(application, work("chained", SCAN)) == []
+
+
+def test_a_mismatch_ends_the_run_and_says_what_to_leave_out():
+    with pytest.raises(
+        RunFailedError, match=r"x\.yaml: Spark does not execute.*second runs in 200.*\n.*--shuffle-part"
+    ):
+        refuse_other_plan(APPLICATION, plan(second=200), where="x.yaml")
