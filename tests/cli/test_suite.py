@@ -74,6 +74,24 @@ def test_the_results_are_a_table_with_verdict_values_reasons_and_ids(call, measu
     assert "✗" in text
 
 
+ORDERED = HEAD + (
+    "runs:\n  - {name: none, workload: ysb, repetitions: 4}\n  - {name: hash, workload: nexmark-q1, repetitions: 4}\n"
+    "orders: [{processed_rate_per_s: none > hash}]\n"
+)
+
+
+@pytest.mark.parametrize(("rates", "code"), [((2000.0, 1000.0), 0), ((1000.0, 2000.0), 6), ((1000.1, 1000.0), 7)])
+def test_an_order_is_part_of_the_exit_code_and_has_a_row_with_its_reason(call, measure, file, rates, code):
+    scatter = (1.0, 1.001, 0.998, 1.002)
+    measure(*({"processed_rate_per_s": rate * factor} for factor in scatter for rate in rates))
+    result = call("run", file(ORDERED), "--quiet")
+    assert result.code == code
+    text = " ".join(result.out.split())
+    assert f"{ {0: 'PASS', 6: 'FAIL', 7: 'UNKNOWN'}[code] } some: 8 of 8 runs pass" in text
+    assert text.index("order verdict why") < text.index("none > hash")
+    assert "none#4" in text
+
+
 def test_a_suite_in_another_place_says_where_its_report_finds_it(call, measure, file):
     measure()
     out = call("run", file(), "--quiet", "--runs", "elsewhere").out
@@ -250,6 +268,10 @@ def test_a_plan_shows_the_runs_of_a_suite_and_starts_nothing(call, file, tmp_pat
     assert (document["size"], document["expected_duration_s"]) == (4, 240.0)
     assert [row["repetition"] for row in document["runs"]] == [1, 1, 2, 2]
     assert {path.name for path in tmp_path.iterdir()} == {"some.yaml"}
+
+
+def test_a_plan_names_the_orders(call, file):
+    assert "order processed_rate_per_s: none > hash" in " ".join(call("plan", file(ORDERED)).out.split())
 
 
 def test_a_plan_of_many_runs_says_that_they_are_asked_about(call, file):

@@ -9,7 +9,8 @@ from streamgauge.suite import load_suite
 from streamgauge.workloads import find_workloads
 
 FOLDER = Path(__file__).parents[2] / "suites"
-SUITES = sorted(FOLDER.glob("*.yaml"))
+PROTOTYPES = sorted((FOLDER / "prototypes").glob("*.yaml"))
+SUITES = [*sorted(FOLDER.glob("*.yaml")), *PROTOTYPES]
 
 
 def test_there_is_a_suite_for_every_purpose():
@@ -26,6 +27,27 @@ def test_a_ready_suite_describes_runs_that_can_be_started(path):
     for configuration in suite.configurations:
         prepare(configuration.workload, None, configuration.parameters, configuration.settings)
         assert configuration.thresholds
+
+
+def test_there_is_a_suite_for_every_experiment_of_the_thesis():
+    assert {path.stem for path in PROTOTYPES} == {
+        *("routing", "parallelism", "load-balancing", "data-size", "ysb", "load-sweep", "back-pressure", "bottleneck"),
+        *("arrival-shapes", "reliability"),
+    }
+
+
+@pytest.mark.parametrize("path", PROTOTYPES, ids=lambda path: path.stem)
+def test_an_experiment_of_the_thesis_checks_its_trend_and_explains_itself(path):
+    suite = load_suite(path)
+    bounds = [set(configuration.thresholds) for configuration in suite.configurations]
+    assert suite.orders or all(own - set.intersection(*bounds) for own in bounds), "orders, or bounds for each run"
+    assert suite.expected_s <= 900
+    assert f"`{path.stem}`" in (FOLDER.parent / "docs/prototype-experiments.md").read_text()
+
+
+def test_every_prototype_file_is_used():
+    used = {Path(c.workload).name for path in PROTOTYPES for c in load_suite(path).configurations}
+    assert {path.name for path in (FOLDER / "prototypes/files").glob("*.yaml")} <= used
 
 
 def test_the_smoke_suite_takes_at_most_three_minutes():

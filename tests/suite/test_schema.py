@@ -14,7 +14,7 @@ from streamgauge.suite.settings import GROUPS, SETTINGS
 from .json_schema import is_valid
 
 FOLDER = Path(__file__).parents[2] / "suites"
-SUITES = sorted(FOLDER.glob("*.yaml"))
+SUITES = [*sorted(FOLDER.glob("*.yaml")), *sorted((FOLDER / "prototypes").glob("*.yaml"))]
 SCHEMA = suite_schema()
 
 
@@ -45,6 +45,7 @@ def test_ready_suites_fit_the_schema(path):
         "{workload: ysb, set: {campaigns: 3}, conf: {spark.a: true}}",
         "{workload: ysb, matrix: {rate: [1k, 2000], set.campaigns: [1], conf.spark.a: [x, 2.5, true]}}",
         '{workload: ysb, thresholds: ["batches>1", end_to_end_latency_s.p95 < 2 s]}',
+        "{workload: ysb, name: base, ignore: [sustained, drained, steady]}",
     ],
 )
 def test_what_is_right_fits_the_schema_and_is_read(entry):
@@ -92,6 +93,9 @@ def test_what_is_right_fits_the_schema_and_is_read(entry):
                 "ysb, thresholds: [batches = 1]",
                 "ysb, thresholds: [1 < batches]",
                 "ysb, thresholds: []",
+                "ysb, name: a>b",
+                "ysb, ignore: [answer]",
+                "ysb, ignore: []",
             )
         ),
     ],
@@ -99,6 +103,27 @@ def test_what_is_right_fits_the_schema_and_is_read(entry):
 def test_what_is_wrong_in_form_fits_neither_the_schema_nor_the_reader(text):
     assert not fits(text)
     assert not is_read(text)
+
+
+ORDERED = "streamgauge: 1\nname: a\nruns:\n  - {workload: [ysb, nexmark-q1], repetitions: 4}\norders: "
+
+
+@pytest.mark.parametrize(
+    "orders", ["[{batches: ysb > nexmark-q1}]", "[{batches: ysb~10%nexmark-q1, events: ysb < nexmark-q1}]"]
+)
+def test_orders_that_are_right_fit_the_schema_and_are_read(orders):
+    assert fits(ORDERED + orders)
+    assert is_read(ORDERED + orders)
+
+
+@pytest.mark.parametrize(
+    "orders",
+    ["[]", "batches", "[batches]", "[{}]", "[{batchez: ysb > nexmark-q1}]", "[{batches: ysb}]", "[{batches: ysb >}]",
+     "[{batches: ysb >= nexmark-q1}]", "[{batches: ysb ~ nexmark-q1}]", "[{batches: [ysb, nexmark-q1]}]"],
+)  # fmt: skip
+def test_orders_that_are_wrong_in_form_fit_neither_the_schema_nor_the_reader(orders):
+    assert not fits(ORDERED + orders)
+    assert not is_read(ORDERED + orders)
 
 
 def test_the_schema_knows_every_key_with_its_meaning_and_is_json():
@@ -115,4 +140,5 @@ def test_the_schema_beside_the_ready_suites_is_the_one_of_this_version():
 
 @pytest.mark.parametrize("path", SUITES, ids=lambda path: path.stem)
 def test_ready_suites_tell_editors_where_the_schema_is(path):
-    assert path.read_text().splitlines()[0] == "# yaml-language-server: $schema=suite.schema.json"
+    up = "../" * (len(path.relative_to(FOLDER).parts) - 1)
+    assert path.read_text().splitlines()[0] == f"# yaml-language-server: $schema={up}suite.schema.json"

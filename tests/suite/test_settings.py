@@ -7,7 +7,7 @@ import pytest
 from streamgauge.arrivals.notation import MAX_SEED
 from streamgauge.errors import UsageError
 from streamgauge.experiment.settings import parse_settings
-from streamgauge.suite.located import Place, Scalar, read_value
+from streamgauge.located import Place, Scalar, read_value
 from streamgauge.suite.settings import GROUPS, SETTINGS
 
 # There is only one choice for each of these so far.

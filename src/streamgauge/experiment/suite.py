@@ -17,11 +17,13 @@ from streamgauge.experiment.interrupts import counted_interrupts
 from streamgauge.experiment.monitor import Monitor, NoMonitor, Prefixed
 from streamgauge.experiment.run import Run, prepare, run
 from streamgauge.experiment.stored import summary_of
-from streamgauge.store import SetWriter, default_root, open_run, open_set
+from streamgauge.store import SetWriter, StoredRun, default_root, open_run, open_set
 from streamgauge.store.layout import SETS_FOLDER
 from streamgauge.suite import (
     BaselineResult,
     Configuration,
+    Judgement,
+    Order,
     PlannedRun,
     RunResult,
     Suite,
@@ -31,6 +33,7 @@ from streamgauge.suite import (
     write_junit,
 )
 from streamgauge.suite.matrix import code_digest
+from streamgauge.suite.metrics import metric_value
 from streamgauge.suite.reading import MAX_REPETITIONS
 from streamgauge.verdict import Verdict
 
@@ -130,7 +133,7 @@ def stored_result(planned: PlannedRun, run_id: str, root: Path, *, took_s: float
     try:
         stored = open_run(root, run_id)
         summary = summary_of(stored)
-        verdict = Verdict(summary["verdict"])
+        verdict, reasons = _own_verdict(stored, summary, planned.configuration.ignored)
     except (StreamgaugeError, ValueError) as error:
         return _without_numbers(planned, str(error), run_id=run_id, took_s=took_s)
     numbers = summary if stored.status == "finished" else {}
@@ -138,11 +141,21 @@ def stored_result(planned: PlannedRun, run_id: str, root: Path, *, took_s: float
         planned.name,
         planned.configuration.workload,
         verdict,
-        tuple(_one_line(reason) for reason in summary["reasons"]),
+        tuple(_one_line(reason) for reason in reasons),
         tuple((threshold, threshold.evaluate(numbers)) for threshold in planned.configuration.thresholds),
         took_s,
         run_id,
     )
+
+
+def _own_verdict(stored: StoredRun, summary: Mapping[str, Any], ignored: Sequence[str]) -> tuple[Verdict, list[str]]:
+    """Return the verdict of a run and its reasons; of a run that finished, only the questions that count here."""
+    if not ignored or stored.status != "finished" or not summary.get("findings"):
+        return Verdict(summary["verdict"]), list(summary["reasons"])
+    counted = [finding for finding in summary["findings"] if finding["question"] not in ignored]
+    verdicts = [Verdict(finding["verdict"]) for finding in counted]
+    reasons = [f["reason"] for f, verdict in zip(counted, verdicts, strict=True) if verdict is not Verdict.PASS]
+    return Verdict.combine(verdicts), reasons
 
 
 def _without_numbers(planned: PlannedRun, reason: str, *, run_id: str | None = None, took_s: float) -> RunResult:
@@ -170,12 +183,14 @@ class SuiteResult:
     results: tuple[RunResult, ...]
     baseline: tuple[BaselineResult, ...] = ()
     dropped: tuple[str, ...] = ()
+    orders: tuple[tuple[Order, Judgement], ...] = ()
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict over all runs, their thresholds and the baseline."""
-        of_runs = (result.combined or Verdict.UNKNOWN for result in self.results)
-        return Verdict.combine((*of_runs, *(compared.verdict for compared in self.baseline)))
+        """The verdict over all runs, their thresholds, the orders and the baseline."""
+        of_runs = [result.combined or Verdict.UNKNOWN for result in self.results]
+        of_orders = [judgement.verdict for _, judgement in self.orders]
+        return Verdict.combine([*of_runs, *of_orders, *(compared.verdict for compared in self.baseline)])
 
     def document(self) -> dict[str, Any]:
         """Return the results; the keys are those of `run SUITE --json`."""
@@ -184,6 +199,7 @@ class SuiteResult:
             "suite": self.suite.name,
             "verdict": self.verdict.value,
             "runs": [_run_document(result) for result in self.results],
+            "orders": [_order_document(order, judgement) for order, judgement in self.orders],
             "baseline": self._baseline_document(),
             "dropped": list(self.dropped),
         }
@@ -227,6 +243,17 @@ def _run_document(result: RunResult) -> dict[str, Any]:
     }
 
 
+def _order_document(order: Order, judgement: Judgement) -> dict[str, Any]:
+    return {
+        "text": order.text,
+        "metric": order.metric,
+        "verdict": judgement.verdict.value,
+        "reason": judgement.text,
+        "left": {"name": order.left, "median": judgement.left},
+        "right": {"name": order.right, "median": judgement.right},
+    }
+
+
 def plan_suite(path: str | Path, *, runs: str | Path | None = None) -> Suite:
     """Read a suite file, and refuse what cannot run, before anything is started."""
     root = _root(runs)
@@ -247,6 +274,8 @@ def plan_repetitions(
     _, _, parsed = prepare(workload, events, parameters, settings)
     # However they are spelled, the same settings are the same runs.
     numbers = {
+        "load": parsed.load,
+        "arrivals": parsed.arrivals,
         "rate": parsed.rate_per_s,
         "duration": parsed.duration_s,
         "warmup": parsed.warmup_s,
@@ -275,6 +304,7 @@ def suite_plan(suite: Suite) -> dict[str, Any]:
         "expected_duration_s": suite.expected_s,
         "needs_confirmation": suite.needs_confirmation,
         "baseline": suite.baseline,
+        "orders": [order.text for order in suite.orders],
         "runs": [
             {
                 "name": planned.name,
@@ -369,13 +399,14 @@ class _Execution:
             results = run_planned(planned, writer, root=self.root, monitor=self.monitor, run=run)
         except BaseException:
             with suppress(StreamgaugeError):
-                self._report(junit, self._so_far(planned, writer), ())
+                self._report(junit, self._so_far(planned, writer))
             raise
-        compared = tuple(self._compare(groups, results)) if baseline is not None else ()
-        dropped = _dropped(planned, writer)
-        found = SuiteResult(writer.set_id, self.suite, self.root, tuple(results), compared, dropped)
+        run_ids = self._run_ids(results)
+        compared = tuple(self._compare(groups, run_ids)) if baseline is not None else ()
+        orders, dropped = tuple(self._judge_orders(run_ids)), _dropped(planned, writer)
+        found = SuiteResult(writer.set_id, self.suite, self.root, tuple(results), compared, dropped, orders)
         writer.update(status="finished", result=found.document())
-        self._report(junit, results, compared)
+        self._report(junit, results, compared, orders)
         return found
 
     def _writer(self, planned: Sequence[PlannedRun], resume: str | None) -> SetWriter:
@@ -395,9 +426,15 @@ class _Execution:
             raise UsageError(what, where="--resume", remedy=remedy)
         return SetWriter.resume(stored)
 
-    def _report(self, junit: Path | None, results: Sequence[RunResult], compared: Sequence[BaselineResult]) -> None:
+    def _report(
+        self,
+        junit: Path | None,
+        results: Sequence[RunResult],
+        compared: Sequence[BaselineResult] = (),
+        orders: Sequence[tuple[Order, Judgement]] = (),
+    ) -> None:
         if junit is not None:
-            write_junit(junit, junit_xml(self.suite.name, results, compared))
+            write_junit(junit, junit_xml(self.suite.name, results, compared, orders))
 
     def _so_far(self, planned: Sequence[PlannedRun], writer: SetWriter) -> list[RunResult]:
         """Return the results of the runs that have ended; the others have none."""
@@ -409,11 +446,24 @@ class _Execution:
             for one in planned
         ]
 
-    def _compare(self, groups: "Sequence[Group]", results: Sequence[RunResult]) -> Iterator[BaselineResult]:
-        """Compare every configuration with the runs of the same name in the baseline."""
+    def _run_ids(self, results: Sequence[RunResult]) -> dict[str, list[str]]:
+        """Return the runs of every configuration, as far as they are stored."""
         run_ids: dict[str, list[str]] = {configuration.name: [] for configuration in self.suite.configurations}
         for planned, result in zip(self.suite.runs(), results, strict=True):
             run_ids[planned.configuration.name] += [result.run_id] if result.run_id else []
+        return run_ids
+
+    def _judge_orders(self, run_ids: Mapping[str, Sequence[str]]) -> Iterator[tuple[Order, Judgement]]:
+        """Judge every order from what the runs of both sides have measured."""
+        named = {name for order in self.suite.orders for name in (order.left, order.right)}
+        summaries = {name: list(_summaries(self.root, run_ids[name])) for name in sorted(named)}
+        for order in self.suite.orders:
+            sides = ([metric_value(s, order.metric) for s in summaries[name]] for name in (order.left, order.right))
+            left, right = ([value for value in side if value is not None] for side in sides)
+            yield order, order.evaluate(left, right)
+
+    def _compare(self, groups: "Sequence[Group]", run_ids: Mapping[str, Sequence[str]]) -> Iterator[BaselineResult]:
+        """Compare every configuration with the runs of the same name in the baseline."""
         partners = {group.name: group for group in groups}
         if len(groups) == len(run_ids) == 1:
             partners = dict.fromkeys(run_ids, groups[0])
@@ -433,6 +483,15 @@ class _Execution:
             return BaselineResult(name, Verdict.UNKNOWN, _one_line(str(error)))
         verdict = BASELINE_VERDICTS[comparison.verdict]
         return BaselineResult(name, verdict, "; ".join(comparison.words), comparison.document())
+
+
+def _summaries(root: Path, run_ids: Sequence[str]) -> Iterator[Mapping[str, Any]]:
+    """Yield the summaries of runs that finished; the others are told by their own verdict."""
+    for run_id in run_ids:
+        with suppress(StreamgaugeError):
+            stored = open_run(root, run_id)
+            if stored.status == "finished":
+                yield summary_of(stored)
 
 
 def _dropped(planned: Sequence[PlannedRun], writer: SetWriter) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """What a suite would run, and what came out of it."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -43,6 +43,7 @@ def print_suite_plan(plan: Mapping[str, Any], out: Console | None = None) -> Non
     rows = [("in all", f"{runs}, about {format_duration(plan['expected_duration_s'])}")]
     if plan["needs_confirmation"]:
         rows.append(("start", "asks first; with --yes it does not"))
+    rows += [("order", text) for text in plan["orders"]]
     if plan["baseline"] is not None:
         rows.append(("baseline", plan["baseline"]))
     out.print(key_values(rows))
@@ -64,10 +65,13 @@ def print_suite(found: SuiteResult, out: Console | None = None) -> None:
     out.print(_runs_table(found.results, thresholds))
     reasons = [f"{result.name}: {reason}" for result in found.results for reason in result.all_reasons]
     _print_reasons(reasons, out)
+    if found.orders:
+        out.print()
+        out.print(_table("order", "verdict", "why", rows=_order_rows(found)))
     if found.baseline:
         out.print()
         out.print(Text(f"compared with the baseline {found.suite.baseline}", style="bold"))
-        out.print(_baseline_table(found))
+        out.print(_table("runs", "verdict", "change", rows=_baseline_rows(found)))
     out.print()
     out.print(key_values(_endings(found)))
 
@@ -111,13 +115,23 @@ def _print_reasons(reasons: Sequence[str], out: Console) -> None:
     out.print(bullets(shown, "•"))
 
 
-def _baseline_table(found: SuiteResult) -> Table:
+def _table(*head: str, rows: Iterable[tuple[Text, ...]]) -> Table:
     table = plain_table()
-    for name in ("runs", "verdict", "change"):
+    for name in head:
         table.add_column(name, overflow="fold")
-    for compared in found.baseline:
-        table.add_row(Text(compared.name), _coloured(compared.verdict), Text(compared.reason))
+    for row in rows:
+        table.add_row(*row)
     return table
+
+
+def _order_rows(found: SuiteResult) -> Iterator[tuple[Text, ...]]:
+    for order, judgement in found.orders:
+        yield Text(order.text), _coloured(judgement.verdict), Text(judgement.text)
+
+
+def _baseline_rows(found: SuiteResult) -> Iterator[tuple[Text, ...]]:
+    for compared in found.baseline:
+        yield Text(compared.name), _coloured(compared.verdict), Text(compared.reason)
 
 
 def _endings(found: SuiteResult) -> Iterator[tuple[str, str]]:

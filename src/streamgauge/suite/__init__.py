@@ -4,6 +4,7 @@ from streamgauge.suite.document import Suite, load_suite, read_suite
 from streamgauge.suite.junit import BaselineResult, RunResult, junit_xml, refuse_unwritable, write_junit
 from streamgauge.suite.matrix import Configuration, PlannedRun
 from streamgauge.suite.metrics import METRICS
+from streamgauge.suite.orders import Order
 from streamgauge.suite.schema import suite_schema
 from streamgauge.suite.thresholds import Judgement, Threshold, parse_threshold
 
@@ -12,6 +13,7 @@ __all__ = [
     "BaselineResult",
     "Configuration",
     "Judgement",
+    "Order",
     "PlannedRun",
     "RunResult",
     "Suite",

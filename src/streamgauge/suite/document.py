@@ -1,19 +1,18 @@
 """Suite files: one YAML file that says what to run and what must hold."""
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamgauge.errors import InvalidExperimentError, StreamgaugeError, UsageError
-from streamgauge.suite.located import MAX_BYTES, Mistakes, Node, Place, Scalar, compose
+from streamgauge.errors import InvalidExperimentError, StreamgaugeError, UsageError, closest
+from streamgauge.located import MAX_BYTES, Mistakes, Node, Place, Scalar, compose
 from streamgauge.suite.matrix import CONFIRM_ABOVE, Configuration, PlannedRun, interleave
-from streamgauge.suite.reading import FILE_KEYS, SETTING_KEYS, Keys, Reader
+from streamgauge.suite.orders import Order, runs_lacking
+from streamgauge.suite.reading import FILE_KEYS, SETTING_KEYS, Keys, LocatedOrder, Reader
 from streamgauge.suite.unfolding import Check, Unfolding
 
 FORMAT_VERSION = 1
 REQUIRED_KEYS = ("streamgauge", "name", "runs")
-NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 
 # Looks a baseline up, and may refuse it by a `StreamgaugeError`.
 FindBaseline = Callable[[str], object]
@@ -27,6 +26,7 @@ class Suite:
     configurations: tuple[Configuration, ...]
     description: str = ""
     baseline: str | None = None
+    orders: tuple[Order, ...] = ()
 
     def runs(self) -> list[PlannedRun]:
         """Return all single runs in their order, repetitions interleaved."""
@@ -56,12 +56,22 @@ def _check_version(node: Node, mistakes: Mistakes) -> None:
         mistakes.add(node.place, f"the format version{written} is not known", remedy)
 
 
-def _read_name(keys: Keys, reader: Reader) -> str:
-    name = reader.text(keys, "name") or ""
-    if name and not re.fullmatch(NAME, name):
-        remedy = "use letters, digits, dots, dashes and underscores, at most 100"
-        reader.mistakes.add(keys["name"][1].place, f'name "{name}" cannot be used', remedy)
-    return name
+def _check_order(located: LocatedOrder, repetitions: Mapping[str, int], mistakes: Mistakes) -> None:
+    """Refuse an order that no runs of this file could show."""
+    order = located.order
+    sides = ((order.left, located.left), (order.right, located.right))
+    unknown = [(name, place) for name, place in sides if name not in repetitions]
+    for name, place in unknown:
+        mistakes.add(place, f'no runs have the name "{name}"', closest(name, repetitions))
+    if unknown:
+        return
+    if order.left == order.right:
+        mistakes.add(located.right, f"{order.right} cannot differ from itself", "compare two names")
+        return
+    runs = repetitions[order.left], repetitions[order.right]
+    if lack := runs_lacking(order, runs):
+        what = f"{runs[0]} and {runs[1]} runs can never decide {order.text}"
+        mistakes.add(located.left, what, f"use `repetitions:` with {lack}")
 
 
 def _read_baseline(keys: Keys, reader: Reader, find: FindBaseline | None) -> str | None:
@@ -97,14 +107,21 @@ def _read(reader: Reader, check: Check | None, find_baseline: FindBaseline | Non
         mistakes.add(node.place, f'the key "{name}" is missing', f"add `{name}:` ({FILE_KEYS[name]})")
     if "streamgauge" in keys:
         _check_version(keys["streamgauge"][1], mistakes)
-    name, description = _read_name(keys, reader), reader.text(keys, "description") or ""
+    name, description = reader.name(keys) or "", reader.text(keys, "description") or ""
     baseline = _read_baseline(keys, reader, find_baseline)
     inside = reader.keys(keys["defaults"][1], SETTING_KEYS, "defaults") if "defaults" in keys else None
     defaults = reader.settings(inside or {})
-    thresholds = reader.thresholds(keys)
+    thresholds, ignored, orders = reader.thresholds(keys), reader.ignored(keys), reader.orders(keys)
+    before = len(mistakes.found)
     entries = list(reader.entries(keys))
-    unfolding = Unfolding(mistakes, reader.root, defaults, thresholds, check)
-    return Suite(name, tuple(unfolding.configurations(entries)), description, baseline)
+    unfolding = Unfolding(mistakes, reader.root, defaults, thresholds, check, ignored)
+    configurations = tuple(unfolding.configurations(entries))
+    # Without what is wrong with the runs, not all names are known.
+    if len(mistakes.found) == before:
+        repetitions = {configuration.name: configuration.repetitions for configuration in configurations}
+        for located in orders:
+            _check_order(located, repetitions, mistakes)
+    return Suite(name, configurations, description, baseline, tuple(located.order for located in orders))
 
 
 def read_suite(

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from streamgauge.errors import UsageError
 from streamgauge.files import write_text_whole
+from streamgauge.suite.orders import Order
 from streamgauge.suite.thresholds import Judgement, Threshold
 from streamgauge.verdict import Verdict
 
@@ -84,8 +85,13 @@ def _clean(text: str) -> str:
     return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def junit_xml(suite: str, results: Iterable[RunResult], baseline: Iterable[BaselineResult] = ()) -> str:
-    """Return a report with a test case per run for its own verdict, per run and threshold, and per comparison."""
+def junit_xml(
+    suite: str,
+    results: Iterable[RunResult],
+    baseline: Iterable[BaselineResult] = (),
+    orders: Iterable[tuple[Order, Judgement]] = (),
+) -> str:
+    """Return a report with a test case per run for its own verdict, per run and threshold, order and comparison."""
     root = ElementTree.Element("testsuite", name=_clean(suite))
     total_s = 0.0
     for result in results:
@@ -96,6 +102,8 @@ def junit_xml(suite: str, results: Iterable[RunResult], baseline: Iterable[Basel
             case = _add_case(root, f"{suite}.{result.name}", name, verdict, message, took_s)
             if result.run_id and not number:
                 ElementTree.SubElement(case, "system-out").text = _clean(f"run {result.run_id}")
+    for order, judgement in orders:
+        _add_case(root, f"{suite}.orders", order.text, judgement.verdict, judgement.text, 0.0)
     for compared in baseline:
         _add_case(root, f"{suite}.{compared.name}", "the baseline", compared.verdict, compared.reason, 0.0)
     root.set("tests", str(len(root)))

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from streamgauge.suite.settings import SETTINGS
 from streamgauge.suite.thresholds import Threshold
 from streamgauge.units import parse_duration
+from streamgauge.workloads import is_prototype
 from streamgauge.workloads.user import is_user_function
 
 # Starting Spark, the checks before the load, the first micro-batch: what a run takes besides its load.
@@ -29,7 +30,8 @@ Value = TypeVar("Value")
 class Configuration:
     """One combination of settings; `settings` and `parameters` are as `run` takes them, in SI units.
 
-    `code_sha256` is the digest of the file of a function of the user's own.
+    `code_sha256` is the digest of a prototype file or of the file of a user's function. `ignored` are the questions
+    behind the verdict of a run that do not count.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Configuration:
     thresholds: tuple[Threshold, ...] = ()
     repetitions: int = 1
     code_sha256: str | None = None
+    ignored: tuple[str, ...] = ()
 
     def arguments(self) -> dict[str, Any]:
         """Return the keyword arguments of `run`."""
@@ -82,10 +85,11 @@ class PlannedRun:
 
 
 def code_digest(workload: str, root: Path) -> str | None:
-    """Return the digest of the file of a function of the user's own, whose path begins at `root`; else None."""
-    if not is_user_function(workload):
+    """Return the digest of a prototype file or of the file of a user's function, with paths from `root`; else None."""
+    if not is_user_function(workload) and not is_prototype(workload):
         return None
-    return hashlib.sha256((root / workload.rpartition(":")[0]).read_bytes()).hexdigest()
+    file = workload if is_prototype(workload) else workload.rpartition(":")[0]
+    return hashlib.sha256((root / file).read_bytes()).hexdigest()
 
 
 def load_duration_s(settings: Mapping[str, Any]) -> float:

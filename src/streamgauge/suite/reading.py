@@ -3,19 +3,26 @@
 Everything here notes what it cannot use and goes on without it, so that all mistakes are found.
 """
 
+import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from streamgauge.errors import StreamgaugeError, closest
-from streamgauge.suite.located import Mapping, Mistakes, Node, Place, Scalar, Sequence
+from streamgauge.located import Mapping, Mistakes, Node, Place, Scalar, Sequence
+from streamgauge.suite.metrics import METRICS
+from streamgauge.suite.orders import Order, read_orders
 from streamgauge.suite.settings import GROUPS, SETTINGS, in_words_of_the_file
-from streamgauge.suite.thresholds import Misreading, Threshold, read_threshold
-from streamgauge.workloads import catalogue
+from streamgauge.suite.thresholds import Misreading, Threshold, read_threshold, suggest_metric
+from streamgauge.workloads import catalogue, find_workload, is_prototype
 from streamgauge.workloads.user import is_user_function
 
 MAX_REPETITIONS = 1000
+NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+# What a load that is meant to be too high, or a short one, answers by no.
+IGNORABLE = ("sustained", "drained", "steady")
 
 FILE_KEYS = {
     "streamgauge": "version of the format: 1",
@@ -24,13 +31,17 @@ FILE_KEYS = {
     "defaults": "settings of all runs",
     "runs": "what to run",
     "thresholds": "what must hold for every run",
+    "orders": "which runs must have more of something than others",
+    "ignore": "questions behind the verdicts of runs that do not count here",
     "baseline": "a run or a set of runs to compare with: its id, or its path",
 }
 RUN_KEYS = {
-    "workload": "a name of the catalogue, or file.py:function, or a list of them",
+    "workload": "a name of the catalogue, a prototype file, file.py:function, or a list of them",
     "matrix": "settings with lists of values; every combination is run",
     "repetitions": "how often every combination is run; 1",
     "thresholds": "what must hold for these runs",
+    "name": "name of these runs: letters, digits, dots, dashes and underscores",
+    "ignore": "questions behind the verdicts of these runs that do not count",
 }
 SETTING_KEYS = (*SETTINGS, *GROUPS)
 
@@ -61,6 +72,26 @@ class Entry:
     repetitions: int
     thresholds: tuple[Threshold, ...]
     place: Place
+    name: str | None = None
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LocatedOrder:
+    """An order, and where the names of its two sides stand."""
+
+    order: Order
+    left: Place
+    right: Place
+
+
+def workload_path(text: str, suite: str) -> str:
+    """Return the path of a prototype, which counts from the folder of the suite file; other workloads as they are.
+
+    >>> workload_path("../examples/ysb.yaml", "suites/all.yaml"), workload_path("ysb", "suites/all.yaml")
+    ('examples/ysb.yaml', 'ysb')
+    """
+    return os.path.normpath(Path(suite).parent / text) if is_prototype(text) else text
 
 
 def _is_empty(node: Node) -> bool:
@@ -85,7 +116,7 @@ class Reader:
                 self.mistakes.add(key.place, f'{owner} has no key "{key.text}"', closest(key.text, names))
         return {key.text: (key, value) for key, value in node.entries if key.text in names}
 
-    def text(self, keys: Keys, name: str) -> str | None:
+    def text(self, keys: Keys, name: str, known: dict[str, str] = FILE_KEYS) -> str | None:
         """Return a text; None when it is not given."""
         if name not in keys:
             return None
@@ -93,8 +124,16 @@ class Reader:
         if isinstance(node, Scalar) and node.value is not None and node.text.strip():
             return node.text.strip()
         place = key.place if _is_empty(node) else node.place
-        self.mistakes.add(place, f"{name} needs a text", f"write the {FILE_KEYS[name]}")
+        self.mistakes.add(place, f"{name} needs a text", f"write the {known[name]}")
         return None
+
+    def name(self, keys: Keys, known: dict[str, str] = FILE_KEYS) -> str | None:
+        """Return the name of the suite or of an entry; None when it is not given or cannot be used."""
+        name = self.text(keys, "name", known)
+        if name and not re.fullmatch(NAME, name):
+            remedy = "use letters, digits, dots, dashes and underscores, at most 100"
+            self.mistakes.add(keys["name"][1].place, f'name "{name}" cannot be used', remedy)
+        return name
 
     def items(self, key: Scalar, node: Node, name: str, remedy: str) -> list[Scalar]:
         """Return the values of a list that may not be empty and holds only single values."""
@@ -122,6 +161,52 @@ class Reader:
             place = self.mistakes.inside(scalar, misreading.start, misreading.end)
             self.mistakes.add(place, misreading.what, misreading.remedy)
             return None
+
+    def ignored(self, keys: Keys) -> tuple[str, ...]:
+        """Read the questions that do not count, of the file or of one entry."""
+        if "ignore" not in keys:
+            return ()
+        scalars = self.items(*keys["ignore"], "ignore", f"e.g. [{IGNORABLE[0]}]")
+        for scalar in [scalar for scalar in scalars if scalar.text not in IGNORABLE]:
+            self.mistakes.add(scalar.place, f'"{scalar.text}" cannot be ignored', closest(scalar.text, IGNORABLE))
+        return tuple(scalar.text for scalar in scalars if scalar.text in IGNORABLE)
+
+    def orders(self, keys: Keys) -> list[LocatedOrder]:
+        """Read the orders of the file; whether there are runs of these names is not known yet."""
+        if "orders" not in keys:
+            return []
+        key, node = keys["orders"]
+        remedy = "write `- METRIC: NAME > NAME`, one per line"
+        if not isinstance(node, Sequence) or not node.items:
+            place = key.place if _is_empty(node) else node.place
+            self.mistakes.add(place, "orders needs a list", remedy)
+            return []
+        found: list[LocatedOrder] = []
+        for item in node.items:
+            if not isinstance(item, Mapping) or not item.entries:
+                self.mistakes.add(item.place, "an order needs a metric and names", remedy)
+                continue
+            for metric, text in item.entries:
+                found += self._orders(metric, text, remedy)
+        return found
+
+    def _orders(self, metric: Scalar, node: Node, remedy: str) -> list[LocatedOrder]:
+        if metric.text not in METRICS:
+            self.mistakes.add(metric.place, f'there is no metric "{metric.text}"', suggest_metric(metric.text))
+        if not isinstance(node, Scalar) or _is_empty(node):
+            self.mistakes.add(node.place, f"{metric.text} needs names in their order", remedy)
+            return []
+        try:
+            read = read_orders(metric.text, node.text)
+        except Misreading as misreading:
+            place = self.mistakes.inside(node, misreading.start, misreading.end)
+            self.mistakes.add(place, misreading.what, misreading.remedy)
+            return []
+        return [
+            LocatedOrder(order, *(self.mistakes.inside(node, word.start, word.end) for word in words))
+            for order, *words in read
+            if metric.text in METRICS
+        ]
 
     def settings(self, keys: Keys) -> Choices:
         """Read all settings among the keys."""
@@ -189,6 +274,8 @@ class Reader:
             repetitions=self._repetitions(keys),
             thresholds=self.thresholds(keys),
             place=node.place,
+            name=self.name(keys, RUN_KEYS),
+            ignored=self.ignored(keys),
         )
 
     def _repetitions(self, keys: Keys) -> int:
@@ -233,16 +320,31 @@ class Reader:
         if isinstance(value, Scalar) and not _is_empty(value):
             scalars = [value]
         else:
-            scalars = self.items(key, value, "workload", "write a name, file.py:function, or a list of them")
+            remedy = "write a name, a prototype file, file.py:function, or a list of them"
+            scalars = self.items(key, value, "workload", remedy)
         for scalar in scalars:
             if is_user_function(scalar.text):
                 if self._is_function(scalar):
+                    yield scalar
+            elif is_prototype(scalar.text):
+                if self._can_run(scalar):
                     yield scalar
             elif scalar.text in catalogue():
                 yield scalar
             else:
                 what = f'unknown workload "{scalar.text}"'
                 self.mistakes.add(scalar.place, what, closest(scalar.text, catalogue()))
+
+    def _can_run(self, scalar: Scalar) -> bool:
+        """Tell whether a prototype file describes an application that can run."""
+        path = workload_path(scalar.text, self.mistakes.name)
+        try:
+            find_workload(path)
+        except StreamgaugeError as error:
+            what = f"{scalar.text} cannot be run: {error.what.partition(chr(10))[0]}"
+            self.mistakes.add(scalar.place, what, f"see `streamgauge describe {path}`")
+            return False
+        return True
 
     def _is_function(self, scalar: Scalar) -> bool:
         """Tell whether a function of the user's own is named as it must be; its file is not run."""

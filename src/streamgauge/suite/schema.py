@@ -3,9 +3,9 @@
 import re
 from typing import Any
 
-from streamgauge.suite.document import FORMAT_VERSION, NAME, REQUIRED_KEYS
+from streamgauge.suite.document import FORMAT_VERSION, REQUIRED_KEYS
 from streamgauge.suite.metrics import METRICS
-from streamgauge.suite.reading import FILE_KEYS, MAX_REPETITIONS, RUN_KEYS
+from streamgauge.suite.reading import FILE_KEYS, IGNORABLE, MAX_REPETITIONS, NAME, RUN_KEYS
 from streamgauge.suite.settings import GROUPS, SETTINGS, Setting
 from streamgauge.suite.thresholds import COMPARISONS
 from streamgauge.workloads import catalogue
@@ -73,6 +73,8 @@ def _run() -> dict[str, Any]:
         "matrix": {"$ref": "#/$defs/matrix"},
         "repetitions": {"type": "integer", "minimum": 1, "maximum": MAX_REPETITIONS, "default": 1},
         "thresholds": {"$ref": "#/$defs/thresholds"},
+        "name": {"type": "string", "pattern": f"^{NAME}$"},
+        "ignore": {"$ref": "#/$defs/questions"},
     }
     described = {name: schema | {"description": RUN_KEYS[name]} for name, schema in properties.items()}
     return {
@@ -88,6 +90,17 @@ def _threshold() -> dict[str, Any]:
     return {"type": "string", "pattern": rf"^\s*({metrics})\s*({'|'.join(COMPARISONS)})\s*[^\s<>=]"}
 
 
+def _order() -> dict[str, Any]:
+    metrics = "|".join(re.escape(path) for path in METRICS)
+    names = {"type": "string", "pattern": r"[^\s<>~]\s*([<>]|~\s*\d+(\.\d+)?\s*%)\s*[^\s<>~=]"}
+    return {
+        "type": "object",
+        "minProperties": 1,
+        "additionalProperties": False,
+        "patternProperties": {f"^({metrics})$": names},
+    }
+
+
 def suite_schema() -> dict[str, Any]:
     """Return the schema (draft 2020-12); what it accepts may still be refused, e.g. an unknown parameter."""
     properties: dict[str, dict[str, Any]] = {
@@ -97,6 +110,8 @@ def suite_schema() -> dict[str, Any]:
         "defaults": {"type": "object", "additionalProperties": False, "properties": _settings()},
         "runs": _list_of(_run()),
         "thresholds": {"$ref": "#/$defs/thresholds"},
+        "orders": _list_of(_order()),
+        "ignore": {"$ref": "#/$defs/questions"},
         "baseline": {"type": "string", "minLength": 1},
     }
     return {
@@ -108,8 +123,9 @@ def suite_schema() -> dict[str, Any]:
         "properties": {name: schema | {"description": FILE_KEYS[name]} for name, schema in properties.items()},
         "$defs": {
             **_QUANTITIES,
-            "workload": {"anyOf": [{"enum": list(catalogue())}, {"type": "string", "pattern": r"\.py:\w+$"}]},
+            "workload": {"anyOf": [{"enum": list(catalogue())}, {"type": "string", "pattern": r"\.(py:\w+|ya?ml)$"}]},
             "matrix": _matrix(),
             "thresholds": _list_of(_threshold()),
+            "questions": _list_of({"enum": list(IGNORABLE)}),
         },
     }

@@ -1,14 +1,14 @@
 """The settings of a run that a suite may choose: how each is written, read and described."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from streamgauge.arrivals.notation import MAX_SEED
 from streamgauge.errors import UsageError, closest
 from streamgauge.events import event_stream
-from streamgauge.suite.located import Scalar
+from streamgauge.located import Scalar
 from streamgauge.units import MAX_RATE_PER_S, parse_count, parse_duration, parse_rate
 
 MAX_CORES = 1024
@@ -109,6 +109,21 @@ _ALL = (
 SETTINGS = {setting.name: setting for setting in _ALL}
 # Settings that hold further names: parameters of the workload, and settings of Spark.
 GROUPS = {"set": "parameters of the workload", "conf": "settings of Spark"}
+
+
+def with_defaults(
+    given: Mapping[str, Any], defaults: Mapping[str, Any], usual: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the settings that a user gives and, where there is none, that of the workload, or else of the command.
+
+    A file without a rate has a load without arrivals: who gives a rate asks for arrivals too.
+
+    >>> with_defaults({"rate": None, "seed": 2}, {"rate": 500.0}), with_defaults({"rate": "1k"}, {"load": "offline"})
+    ({'rate': 500.0, 'seed': 2}, {'rate': '1k'})
+    """
+    chosen = {name: value for name, value in given.items() if value is not None}
+    kept = {name: value for name, value in defaults.items() if name != "load" or "rate" not in chosen}
+    return {**(usual or {}), **kept, **chosen}
 
 
 def in_words_of_the_file(text: str) -> str:

@@ -249,7 +249,7 @@ class _Parser:
         token = self.take()
         if token.text in METRICS:
             return _Metric(token.text)
-        raise Misreading(f'there is no metric "{token.text}"', _suggest(token.text), token.start, token.end)
+        raise Misreading(f'there is no metric "{token.text}"', suggest_metric(token.text), token.start, token.end)
 
     def require_fit(self, left: _Expression, right: _Expression, token: _Token, verb: str) -> None:
         if left.unit and right.unit and left.unit != right.unit:
@@ -268,7 +268,7 @@ def _product_unit(symbol: str, left: Unit, right: Unit) -> Unit:
     return right if left is None and symbol == "*" else None
 
 
-def _suggest(path: str) -> str:
+def suggest_metric(path: str) -> str:
     """Return what a user may have meant: a number of the named group, a close path, or what there is."""
     members = [known.removeprefix(f"{path}.") for known in METRICS if known.startswith(f"{path}.")]
     if members:

@@ -1,7 +1,7 @@
 """From the entries of a suite file to configurations, each checked as a whole."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from streamgauge.arrivals import parse_law
-from streamgauge.errors import StreamgaugeError, closest
+from streamgauge.errors import EnvironmentNotReadyError, StreamgaugeError, closest
 from streamgauge.events import Parameters, event_stream
-from streamgauge.suite.located import Mistakes, Scalar
+from streamgauge.located import Mistakes, Scalar
 from streamgauge.suite.matrix import (
     Configuration,
     PlannedRun,
@@ -21,11 +21,11 @@ from streamgauge.suite.matrix import (
     configuration_name,
     load_duration_s,
 )
-from streamgauge.suite.reading import Choice, Choices, Entry
-from streamgauge.suite.settings import DEFAULT_RATES, SETTINGS, in_words_of_the_file
+from streamgauge.suite.reading import Choice, Choices, Entry, workload_path
+from streamgauge.suite.settings import DEFAULT_RATES, SETTINGS, in_words_of_the_file, with_defaults
 from streamgauge.suite.thresholds import Threshold
 from streamgauge.units import format_duration, parse_rate
-from streamgauge.workloads import catalogue
+from streamgauge.workloads import find_workload
 from streamgauge.workloads.parameters import describe_parameters
 from streamgauge.workloads.user import is_user_function
 
@@ -47,7 +47,9 @@ class Unfolding:
     defaults: Choices
     thresholds: tuple[Threshold, ...]
     check: Check | None
+    ignored: tuple[str, ...] = ()
     names: dict[str, str] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
     rates_per_s: dict[tuple[Scalar | None, float, float], float | None] = field(default_factory=dict)
 
     def configurations(self, entries: list[Entry]) -> list[Configuration]:
@@ -67,17 +69,21 @@ class Unfolding:
                 if made is not None:
                     found.append(made)
                     if is_complete:
-                        self._refuse_twin(made, own, workload)
+                        self._refuse_twin(made, entry, own, workload)
         return found
 
-    def _refuse_twin(self, made: Configuration, own: Choices, workload: Scalar) -> None:
-        """Refuse a configuration that is there already: who looks for its result would find two."""
+    def _refuse_twin(self, made: Configuration, entry: Entry, own: Choices, workload: Scalar) -> None:
+        """Refuse a configuration, or a name, that is there already: who looks for its result would find two."""
         key = PlannedRun(made, 1).key
         if key in self.names:
             place = next((choice.scalar.place for choice in reversed(own.values())), workload.place)
             what = f"{made.name} is the same as {self.names[key]} before it"
             self.mistakes.add(place, what, "leave it out, or use repetitions to run it more often")
+        elif made.name in self.taken:
+            what = f"other runs have the name {made.name} already"
+            self.mistakes.add(entry.place, what, "give these another `name:`")
         self.names.setdefault(key, made.name)
+        self.taken.add(made.name)
 
     def _configuration(self, entry: Entry, workload: Scalar, own: Choices) -> Configuration | None:
         """Check a combination of settings; None when something is wrong with it."""
@@ -92,13 +98,14 @@ class Unfolding:
         conf = {name: choice.value for name, choice in _group(chosen, "conf").items()}
         settings = {name: chosen[name].value for name in SETTINGS if name in chosen}
         made = Configuration(
-            name=configuration_name(workload.text, {name: own[name].scalar.text for name in _in_order(own)}),
-            workload=workload.text,
+            name=_name(entry, workload, own),
+            workload=workload_path(workload.text, self.mistakes.name),
             settings=settings | ({"conf": conf} if conf else {}),
             parameters=parameters,
             thresholds=tuple(dict.fromkeys((*self.thresholds, *entry.thresholds))),
             repetitions=entry.repetitions,
             code_sha256=self._code_digest(workload),
+            ignored=tuple(dict.fromkeys((*self.ignored, *entry.ignored))),
         )
         try:
             if self.check is not None:
@@ -109,7 +116,7 @@ class Unfolding:
 
     def _code_digest(self, workload: Scalar) -> str | None:
         try:
-            return code_digest(workload.text, self.root)
+            return code_digest(workload_path(workload.text, self.mistakes.name), self.root)
         except OSError as error:
             remedy = "write the path of a Python file, a colon and a function"
             self.mistakes.add(workload.place, f"{workload.text} cannot be read: {error.strerror}", remedy)
@@ -118,30 +125,35 @@ class Unfolding:
     def _parameters(self, workload: Scalar, chosen: Choices) -> dict[str, Any] | None:
         """Return the parameters that the file sets, checked together with the others, the law and the rate."""
         given = _group(chosen, "set")
-        model, refuse = self._definition(workload, chosen, given)
+        model, refuse, usual = self._definition(workload, chosen, given)
         for name in [name for name in given if name not in model.model_fields]:
             remedy = closest(name, model.model_fields) if model.model_fields else "it has none"
             self.mistakes.add(given.pop(name).key.place, f'{workload.text} has no parameter "{name}"', remedy)
         try:
             checked = model.model_validate({name: choice.value for name, choice in given.items()})
-            rate_per_s = self._mean_rate_per_s(chosen)
+            rate_per_s = self._mean_rate_per_s(chosen, usual)
             if rate_per_s is None:
                 return None
             refuse(checked, rate_per_s)
         except ValidationError as error:
             self._note_domains(error, model, given)
             return None
+        except EnvironmentNotReadyError:
+            # Nothing that the file could do about it.
+            raise
         except StreamgaugeError as error:
             self._blame(error, chosen, workload)
             return None
         return {name: getattr(checked, name) for name in given}
 
-    def _mean_rate_per_s(self, chosen: Choices) -> float | None:
+    def _mean_rate_per_s(self, chosen: Choices, usual: Mapping[str, Any]) -> float | None:
         """Return the mean rate over warm-up and measurement; None when the law is wrong or offers nothing then."""
-        load = chosen["load"].value if "load" in chosen else "open"
-        rate_per_s = chosen["rate"].value if "rate" in chosen else parse_rate(DEFAULT_RATES[load])
-        load_s = load_duration_s({name: choice.value for name, choice in chosen.items()})
+        settings = with_defaults({name: choice.value for name, choice in chosen.items()}, usual)
+        rate_per_s = parse_rate(settings.get("rate", DEFAULT_RATES[settings.get("load", "open")]))
+        load_s = load_duration_s(settings)
         law = chosen["arrivals"].scalar if "arrivals" in chosen else None
+        if law is None and "arrivals" in usual:
+            return parse_law(usual["arrivals"], rate_per_s=rate_per_s).mean_rate_per_s(load_s)
         known = (law, rate_per_s, load_s)
         if known not in self.rates_per_s:
             self.rates_per_s[known] = self._read_law(law, rate_per_s, load_s) if law else rate_per_s
@@ -168,18 +180,18 @@ class Unfolding:
 
     def _definition(
         self, workload: Scalar, chosen: Choices, given: Choices
-    ) -> tuple[type[Parameters], Callable[[Any, float], None]]:
-        """Return the parameters of a workload, and what refuses rates that they do not allow."""
+    ) -> tuple[type[Parameters], Callable[[Any, float], None], Mapping[str, Any]]:
+        """Return the parameters of a workload, what refuses rates that they do not allow, and its own settings."""
         events = chosen.get("events")
         if is_user_function(workload.text):
             stream = event_stream(events.value if events else "ysb")
-            return stream.parameters, stream.check
+            return stream.parameters, stream.check, {}
         if events:
             remedy = "use events only with file.py:function"
             self.mistakes.add(events.key.place, f"{workload.text} has its own events", remedy)
-        known = catalogue()[workload.text]
+        known = find_workload(workload_path(workload.text, self.mistakes.name))
         variant = known.variants.get(given["semantics"].value, known) if "semantics" in given else known
-        return variant.parameters, variant.check
+        return variant.parameters, variant.check, variant.defaults
 
     def _note_domains(self, error: ValidationError, model: type[Parameters], given: Choices) -> None:
         """Note every parameter that is outside its domain."""
@@ -210,6 +222,15 @@ def _unfold(entry: Entry) -> Iterator[tuple[Scalar, Choices]]:
     for workload in entry.workloads:
         for combination in combinations(entry.matrix):
             yield workload, entry.fixed | combination
+
+
+def _name(entry: Entry, workload: Scalar, own: Choices) -> str:
+    """Name a configuration after all that its entry chooses or, where that has a name, after what varies in it."""
+    texts = {name: own[name].scalar.text for name in _in_order(own)}
+    if entry.name is None:
+        return configuration_name(workload.text, texts)
+    varied = {"workload": workload.text} if len(entry.workloads) > 1 else {}
+    return configuration_name(entry.name, varied | {name: text for name, text in texts.items() if name in entry.matrix})
 
 
 def _group(chosen: Choices, group: str) -> dict[str, Choice]:

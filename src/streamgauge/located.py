@@ -7,13 +7,12 @@ that would unfold to millions of values are seen before anything is built from t
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, NoReturn
 
-from streamgauge.errors import InvalidExperimentError
+from streamgauge.errors import InvalidExperimentError, UsageError
 
 MAX_BYTES = 1_000_000
-MAX_VALUES = 10_000
-MAX_DEPTH = 20
 MAX_SHOWN = 50
 MAX_LINE = 110
 
@@ -24,6 +23,20 @@ _FALSE = re.compile(r"false|False|FALSE")
 # Longer ones stay text: nobody means a number of more than 20 digits.
 _INT = re.compile(r"[-+]?[0-9]{1,20}")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large a file may be, and what messages call it: a `kind` such as suite."""
+
+    kind: str
+    size_bytes: int = MAX_BYTES
+    lines: int = MAX_BYTES
+    values: int = 10_000
+    levels: int = 20
+
+
+SUITE_LIMITS = Limits("suite")
 
 
 @dataclass(frozen=True)
@@ -170,8 +183,9 @@ class _StopReading(Exception):  # noqa: N818
 class _Composer:
     """Builds values from the events of the parser."""
 
-    def __init__(self, mistakes: Mistakes) -> None:
+    def __init__(self, mistakes: Mistakes, limits: Limits) -> None:
         self.mistakes = mistakes
+        self.limits = limits
         self.open: list[_Open] = []
         self.anchors: dict[str, Node] = {}
         self.root: Node | None = None
@@ -182,11 +196,20 @@ class _Composer:
     def compose(self) -> Node | None:
         """Return the value of the file; None when there is none or after a mistake that ends reading."""
         try:
+            self._count_lines()
             for event in _events(self.mistakes):
                 self._take(event)
         except _StopReading:
             return None
         return self.root
+
+    def _count_lines(self) -> None:
+        most = self.limits.lines
+        if len(self.mistakes.lines) > most:
+            self._stop(Place(most + 1, 1), f"more than {most:,} lines", self._smaller())
+
+    def _smaller(self) -> str:
+        return f"cut the file into smaller {self.limits.kind}s"
 
     def _take(self, event: Any) -> None:
         kind = type(event).__name__.removesuffix("Event")
@@ -200,7 +223,8 @@ class _Composer:
         if kind == "DocumentStart":
             self.documents += 1
             if self.documents > 1:
-                self._stop(place, "a second document begins here", "keep one suite in one file, without ---")
+                remedy = f"keep one {self.limits.kind} in one file, without ---"
+                self._stop(place, "a second document begins here", remedy)
         elif kind == "Scalar":
             value = event.value if event.style else read_value(event.value)
             self._put(Scalar(event.value, value, place), event.anchor, weight=1)
@@ -208,8 +232,9 @@ class _Composer:
             self._alias(event.anchor, place)
         elif kind in ("SequenceStart", "MappingStart"):
             self.open.append(_Open(place, event.anchor, kind == "MappingStart"))
-            if len(self.open) > MAX_DEPTH:
-                self._stop(place, f"more than {MAX_DEPTH} levels", "a suite needs five at most")
+            if len(self.open) > self.limits.levels:
+                remedy = f"a {self.limits.kind} needs five at most"
+                self._stop(place, f"more than {self.limits.levels} levels", remedy)
         elif kind in ("SequenceEnd", "MappingEnd"):
             self._close(event)
 
@@ -234,8 +259,8 @@ class _Composer:
     def _put(self, node: Node, anchor: str | None, *, weight: int) -> None:
         """Add a finished value to what is open."""
         self.values += weight
-        if self.values > MAX_VALUES:
-            self._stop(node.place, f"more than {MAX_VALUES:,} values", "cut the file into smaller suites")
+        if self.values > self.limits.values:
+            self._stop(node.place, f"more than {self.limits.values:,} values", self._smaller())
         # An anchor is known from the end of its value on, so nothing can contain itself.
         if anchor:
             self.anchors[anchor] = node
@@ -313,6 +338,27 @@ def _events(mistakes: Mistakes) -> Iterator[Any]:
         mistakes.add(place, f"this is not YAML: {error}", "check quotes and escapes after this place")
 
 
-def compose(mistakes: Mistakes) -> Node | None:
+def compose(mistakes: Mistakes, limits: Limits = SUITE_LIMITS) -> Node | None:
     """Read the text as one YAML document; None when it is empty or cannot be read."""
-    return _Composer(mistakes).compose()
+    return _Composer(mistakes, limits).compose()
+
+
+def read_text(path: Path, limits: Limits) -> str:
+    """Return the text of a file; one that is too large is refused without being read whole."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(limits.size_bytes + 1)
+    except OSError as error:
+        remedy = f"write the path of a {limits.kind} file"
+        raise UsageError(f"{path} cannot be read: {error.strerror}", remedy=remedy) from None
+    if len(content) > limits.size_bytes:
+        remedy = f"cut it into smaller {limits.kind}s, or check that it is one"
+        raise InvalidExperimentError(f"more than {limits.size_bytes:,} bytes", where=f"{path}:1:1", remedy=remedy)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = content[: error.start].decode("utf-8-sig")
+        mistakes = Mistakes(str(path), before)
+        what = f"the byte 0x{content[error.start]:02X} is not UTF-8"
+        mistakes.add(mistakes.place_at(len(before)), what, "save the file as UTF-8")
+        raise mistakes.error() from None
