@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench bench-queries bench-flink bench-streambench bench-sustain setup clean
+.PHONY: help demo test lint bench bench-queries bench-flink bench-streambench bench-sustain bench-simulators setup clean
 
 help: ## show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -42,6 +42,10 @@ bench-streambench: setup ## test the directions that StreamBench's authors publi
 
 bench-sustain: setup ## search for a sustainable rate that is known
 	@$(BIN)/python benchmarks/sustain.py
+
+bench-simulators: setup ## measure the simulators of the model beside SimPy and Ciw
+	@$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/simulators.txt
+	@$(BIN)/python benchmarks/simulators.py
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) benchmarks/flink/.venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

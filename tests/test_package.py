@@ -20,6 +20,7 @@ FLOORS = {
     "clock": 0,
     "verdict": 0,
     "files": 0,
+    "located": 0,
     "arrivals": 1,
     "events": 1,
     "workloads": 1,
@@ -27,6 +28,7 @@ FLOORS = {
     "engine": 2,
     "measure": 2,
     "model": 2,
+    "services": 2,
     "store": 2,
     "suite": 2,
     "experiment": 3,
@@ -126,7 +128,7 @@ def test_an_unknown_public_name_is_an_attribute_error():
         streamgauge.sustian  # noqa: B018
 
 
-@pytest.mark.parametrize("package", ["arrivals", "events", "measure", "store", "workloads"])
+@pytest.mark.parametrize("package", ["arrivals", "events", "measure", "model", "store", "workloads"])
 def test_a_room_lists_what_it_exports(package):
     module = import_module(f"streamgauge.{package}")
     assert len(set(module.__all__)) == len(module.__all__)

@@ -20,7 +20,6 @@ NOT_REQUIRED = {
     "F4": "pausing a process under load takes a run of its own and belongs to the long tests",
     "F7": "random scripts of faults belong to the long tests",
     "E7": "there is no command that repeats a stored run yet",
-    **dict.fromkeys(("M1", "M2", "M3", "M4", "M5"), "there are no models yet"),
     "K4": "there is no REST interface yet",
     "K7": "the own overhead is measured by the benchmarks, which take too long for a test",
     "K8": "a soak of one hour takes too long for a test",

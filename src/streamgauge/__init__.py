@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from streamgauge._version import __version__
 
 if TYPE_CHECKING:
+    from streamgauge.experiment.attach import Attachment, attach
     from streamgauge.experiment.compare import Comparisons, compare
     from streamgauge.experiment.doctor import examine
     from streamgauge.experiment.fault import Fault, fault
     from streamgauge.experiment.generate import Generation, generate
+    from streamgauge.experiment.imported import Imported, import_event_log
     from streamgauge.experiment.plan import make_plan
     from streamgauge.experiment.run import Run, run
     from streamgauge.experiment.scale import Scale, scale
@@ -27,9 +29,11 @@ if TYPE_CHECKING:
     from streamgauge.workloads import catalogue
 
 __all__ = [
+    "Attachment",
     "Comparisons",
     "Fault",
     "Generation",
+    "Imported",
     "Run",
     "Scale",
     "SuiteResult",
@@ -38,11 +42,13 @@ __all__ = [
     "Verdict",
     "Verifications",
     "__version__",
+    "attach",
     "catalogue",
     "compare",
     "examine",
     "fault",
     "generate",
+    "import_event_log",
     "list_runs",
     "make_plan",
     "open_run",
@@ -57,9 +63,11 @@ __all__ = [
 
 # Names are imported when they are first used, so that importing the package costs nothing.
 _HOMES = {
+    "Attachment": "experiment.attach",
     "Comparisons": "experiment.compare",
     "Fault": "experiment.fault",
     "Generation": "experiment.generate",
+    "Imported": "experiment.imported",
     "Run": "experiment.run",
     "Scale": "experiment.scale",
     "SuiteResult": "experiment.suite",
@@ -67,11 +75,13 @@ _HOMES = {
     "Sustained": "experiment.sustain",
     "Verdict": "verdict",
     "Verifications": "experiment.verification",
+    "attach": "experiment.attach",
     "catalogue": "workloads",
     "compare": "experiment.compare",
     "examine": "experiment.doctor",
     "fault": "experiment.fault",
     "generate": "experiment.generate",
+    "import_event_log": "experiment.imported",
     "list_runs": "store",
     "make_plan": "experiment.plan",
     "open_run": "store",

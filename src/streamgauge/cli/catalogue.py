@@ -1,11 +1,15 @@
 """`list` and `describe`: what can be run, what exactly it computes, and what an arrival law offers."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from streamgauge.cli.options import Json, Seed, print_json
-from streamgauge.errors import UsageError, closest
+from streamgauge.errors import EnvironmentNotReadyError, InvalidExperimentError, UsageError, closest
+
+if TYPE_CHECKING:
+    from streamgauge.prototype import Application
 
 
 def list_workloads(json_: Json = False) -> None:
@@ -25,18 +29,20 @@ def list_workloads(json_: Json = False) -> None:
 
 
 def describe(
-    name: Annotated[str | None, typer.Argument(help="A workload or an event stream.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A workload, an event stream, or a prototype file (*.yaml).")
+    ] = None,
     arrivals: Annotated[str | None, typer.Option("--arrivals", help="Draw this arrival law instead.")] = None,
     rate: Annotated[str, typer.Option("--rate", help="The rate of a law that names none.")] = "50k",
     duration: Annotated[str, typer.Option("--duration", help="How much of the law to draw.")] = "60s",
     seed: Seed = 1,
     json_: Json = False,
 ) -> None:
-    """Show what a workload computes (schemas, parameters, reference, state), or draw an arrival law."""
+    """Show what a workload computes (schemas, parameters, reference, state), draw a prototype or an arrival law."""
     if (name is None) == (arrivals is None):
         raise UsageError(
             "nothing to describe" if name is None else "a name and --arrivals exclude each other",
-            remedy="name a workload or an event stream (see `streamgauge list`), or use --arrivals alone",
+            remedy="name a workload, an event stream (see `streamgauge list`) or a prototype file, or use --arrivals",
         )
     if arrivals is not None:
         _describe_arrivals(arrivals, rate, duration, seed, as_json=json_)
@@ -61,9 +67,11 @@ def _describe_arrivals(text: str, rate: str, duration: str, seed: int, *, as_jso
 def _describe_named(name: str, *, as_json: bool) -> None:
     from streamgauge.events import event_streams
     from streamgauge.report.catalogue import describe_events, describe_workload, print_events, print_workload
-    from streamgauge.workloads import catalogue
+    from streamgauge.workloads import catalogue, is_prototype
 
-    if name in catalogue():
+    if is_prototype(name):
+        _describe_prototype(Path(name), as_json=as_json)
+    elif name in catalogue():
         workload = catalogue()[name]
         if as_json:
             print_json(describe_workload(workload))
@@ -78,3 +86,43 @@ def _describe_named(name: str, *, as_json: bool) -> None:
     else:
         known = [*catalogue(), *event_streams()]
         raise UsageError(f'unknown workload "{name}"', remedy=closest(name, known))
+
+
+def _describe_prototype(path: Path, *, as_json: bool) -> None:
+    from streamgauge.prototype import load_application
+    from streamgauge.report.application import describe_application, print_application
+
+    application = load_application(path)
+    ns_per_cycle, notes = _cycle_cost()
+    notes += _objections(application, path)
+    if as_json:
+        print_json(describe_application(application, ns_per_cycle, notes))
+    else:
+        print_application(application, ns_per_cycle, notes)
+
+
+def _cycle_cost() -> tuple[float | None, list[str]]:
+    """Return the nanoseconds of a cycle on this machine, None before they are measured, and what is wrong with them."""
+    from streamgauge.prototype.calibration import read_calibration
+
+    try:
+        known = read_calibration()
+        if known is None:
+            return None, []
+        from streamgauge.experiment.calibrate import this_machine
+
+        known.refuse_other(this_machine())
+    except EnvironmentNotReadyError as error:
+        return None, [f"loads are not shown as time: {error.what}"]
+    return known.ns_per_cycle("native"), []
+
+
+def _objections(application: "Application", path: Path) -> list[str]:
+    """Return why the application cannot be run, though it can be drawn."""
+    from streamgauge.prototype.workload import refuse
+
+    try:
+        refuse(application, where=str(path))
+    except InvalidExperimentError as error:
+        return [f"this cannot be run: {error.what}; {error.remedy}"]
+    return []

@@ -7,7 +7,9 @@ import typer
 from streamgauge.cli.load_options import runs_workload
 from streamgauge.cli.options import EXIT_BY_VERDICT, Json, Quiet, print_json
 
-Rate = Annotated[str, typer.Option("--rate", help="Events per second, e.g. 20k.")]
+Rate = Annotated[
+    str | None, typer.Option("--rate", help="Events per second; default that of a prototype file, or 20k.")
+]
 Duration = Annotated[str, typer.Option("--duration", help="How long events are offered.")]
 At = Annotated[
     str | None,
@@ -18,9 +20,9 @@ Down = Annotated[str, typer.Option("--down", help="How long to wait before the r
 
 @runs_workload(without=("load", "warmup", "master", "events", "source", "sink", "mode", "verify"))
 def fault(
-    workload: Annotated[str, typer.Argument(help="A name from `list`.")],
+    workload: Annotated[str, typer.Argument(help="A name from `list`, or a prototype file (*.yaml).")],
     settings: dict[str, Any],
-    rate: Rate = "20k",
+    rate: Rate = None,
     duration: Duration = "75s",
     at: At = None,
     down: Down = "0s",

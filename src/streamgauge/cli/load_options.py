@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Collection
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -10,26 +11,40 @@ from streamgauge.cli.options import Conf, Cores, Master, Runs, Seed, Set, pairs
 from streamgauge.errors import EXIT_INTERRUPTED, UsageError
 
 Load = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--load",
-        help="open: events arrive at --rate; offline: all exist at once; online: open at half of the offline maximum.",
+        help=(
+            "open: events arrive at --rate; offline: all exist at once; online: open at half of the offline maximum; "
+            "default open, or as a prototype file says."
+        ),
     ),
 ]
 Rate = Annotated[
     str | None,
     typer.Option(
         "--rate",
-        help="Events per second, e.g. 200k or 1.5M; default 50k, or 500k where it says how many exist at once.",
+        help=(
+            "Events per second, e.g. 200k or 1.5M; default 50k, or 500k where it says how many exist at once, "
+            "or as a prototype file says."
+        ),
     ),
 ]
-Arrivals = Annotated[str, typer.Option("--arrivals", help="Arrival law.")]
+Arrivals = Annotated[
+    str | None, typer.Option("--arrivals", help="Arrival law; default constant, or as a prototype file says.")
+]
 Duration = Annotated[str, typer.Option("--duration", help="How long to measure, after the warm-up.")]
 Warmup = Annotated[str, typer.Option("--warmup", help="Load before the measurement, not counted.")]
 Drain = Annotated[str, typer.Option("--drain", help="How long to wait for the backlog after the load.")]
 Trigger = Annotated[str, typer.Option("--trigger", help="Trigger interval; 0s starts batches back to back.")]
-ShufflePartitions = Annotated[int | None, typer.Option("--shuffle-partitions", help="Default: one per core.")]
-SourcePartitions = Annotated[int | None, typer.Option("--source-partitions", help="Default: one per core.")]
+ShufflePartitions = Annotated[
+    int | None,
+    typer.Option("--shuffle-partitions", help="Default: one per core, or as a prototype file says."),
+]
+SourcePartitions = Annotated[
+    int | None,
+    typer.Option("--source-partitions", help="Default: one per core, or as a prototype file says."),
+]
 MaxRows = Annotated[
     str | None,
     typer.Option(
@@ -44,9 +59,9 @@ Verify = Annotated[bool, typer.Option("--verify/--no-verify", help="Check answer
 
 
 def _options(
-    load: Load = "open",
+    load: Load = None,
     rate: Rate = None,
-    arrivals: Arrivals = "constant",
+    arrivals: Arrivals = None,
     duration: Duration = "30s",
     warmup: Warmup = "10s",
     drain: Drain = "30s",
@@ -111,8 +126,14 @@ def runs_workload(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., N
 
 
 def is_suite_file(reference: str) -> bool:
-    """Tell a suite file from a workload."""
-    return reference.endswith((".yaml", ".yml"))
+    """Tell a suite file from a workload, which may be a prototype file."""
+    from streamgauge.workloads import is_prototype
+
+    if not is_prototype(reference):
+        return False
+    from streamgauge.prototype.document import is_prototype_file
+
+    return not is_prototype_file(Path(reference))
 
 
 def refuse_options_beside_file(context: typer.Context, allowed: Collection[str]) -> None:

@@ -14,10 +14,12 @@ from streamgauge.cli import (
     fault,
     generate,
     plan,
+    prototype,
     report,
     run,
     runs,
     scale,
+    services,
     surge,
     sustain,
     verify,
@@ -64,6 +66,8 @@ app.command("verify")(verify.verify)
 app.command("generate")(generate.generate)
 app.command("doctor")(doctor.doctor)
 app.add_typer(runs.app, name="runs")
+app.add_typer(prototype.app, name="prototype")
+app.add_typer(services.app, name="services")
 
 
 def _report(error: StreamgaugeError, *, as_json: bool) -> None:

@@ -16,7 +16,7 @@ def plan(
     context: typer.Context,
     settings: dict[str, Any],
     workload: Annotated[
-        str | None, typer.Argument(help="A name from `list`, file.py:function, or a suite file (*.yaml).")
+        str | None, typer.Argument(help="A name from `list`, file.py:function, a prototype or a suite file (*.yaml).")
     ] = None,
     schema: Schema = False,
     json_: Json = False,

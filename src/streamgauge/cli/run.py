@@ -26,7 +26,9 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before more t
 @runs_workload()
 def run(
     context: typer.Context,
-    workload: Annotated[str, typer.Argument(help="A name from `list`, file.py:function, or a suite file (*.yaml).")],
+    workload: Annotated[
+        str, typer.Argument(help="A name from `list`, file.py:function, a prototype or a suite file (*.yaml).")
+    ],
     settings: dict[str, Any],
     repeat: Repeat = None,
     junit: Junit = None,

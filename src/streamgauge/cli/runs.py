@@ -1,4 +1,4 @@
-"""`runs list|show|remove`: what has been measured so far."""
+"""`runs list|show|export|import|remove`: what has been measured so far."""
 
 import os
 from pathlib import Path
@@ -86,6 +86,30 @@ def export(
         typer.echo(f"wrote {path}")
     if written.missing:
         typer.echo(f"not written, because the run has none: {', '.join(written.missing)}", err=True)
+
+
+@app.command("import")
+def import_(
+    log: Annotated[
+        Path, typer.Argument(metavar="EVENTLOG", help="An event log of Spark, a file or the folder of a rolled one.")
+    ],
+    query: Annotated[
+        str | None,
+        typer.Option("--query", metavar="ID|NAME", help="Only this query; default all.", show_default=False),
+    ] = None,
+    runs: Runs = None,
+    json_: Json = False,
+) -> None:
+    """Store the streaming queries of any Spark application as runs, from its event log."""
+    from streamgauge.experiment.imported import import_event_log
+
+    imported = import_event_log(log, query=query, runs=runs_root(runs))
+    if json_:
+        print_json(imported.document())
+        return
+    from streamgauge.report.imported import print_imported
+
+    print_imported(imported)
 
 
 @app.command("remove")

@@ -20,7 +20,9 @@ Rate = Annotated[
 
 @runs_workload(without=("load", "arrivals", "master"))
 def scale(
-    workload: Annotated[str, typer.Argument(help="A name from `list`, or file.py:function.")],
+    workload: Annotated[
+        str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")
+    ],
     settings: dict[str, Any],
     cores: CoresList = None,
     shuffle_partitions: PartitionsList = None,

@@ -16,7 +16,9 @@ SpikeDuration = Annotated[str, typer.Option("--spike-duration", help="How long t
 
 @runs_workload(without=("load", "arrivals"))
 def surge(
-    workload: Annotated[str, typer.Argument(help="A name from `list`, or file.py:function.")],
+    workload: Annotated[
+        str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")
+    ],
     settings: dict[str, Any],
     rate: Rate = None,
     spike: Spike = None,

@@ -17,7 +17,9 @@ Resume = Annotated[str | None, typer.Option("--resume", metavar="SET", help="Go 
 
 @runs_workload(without=("load", "arrivals"))
 def sustain(
-    workload: Annotated[str, typer.Argument(help="A name from `list`, or file.py:function.")],
+    workload: Annotated[
+        str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")
+    ],
     settings: dict[str, Any],
     within: Within = "5%",
     budget: Budget = None,

@@ -21,7 +21,9 @@ from streamgauge.cli.options import (
 
 
 def verify(
-    names: Annotated[list[str] | None, typer.Argument(help="Workloads or suites; default all.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Workloads, suites or prototype files; default all.")
+    ] = None,
     events: Annotated[str | None, typer.Option("--events", help="Length of the finite stream.")] = None,
     rate: Annotated[str | None, typer.Option("--rate", help="Rate at which its event times advance.")] = None,
     set_: Set = None,

@@ -1,13 +1,34 @@
-"""Stage and task metrics from Spark's event log, joined to the micro-batch they worked for."""
+"""What Spark's event log tells: queries and their progress, stages and tasks joined to the micro-batch they worked for.
+
+Lines may come from a log that is finished, broken off or still growing. Only what is used is parsed: plans are long.
+"""
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from streamgauge.engine.environment import MASK, mask_secrets
+from streamgauge.engine.logfiles import TornError, event_log_files, is_compacted, not_a_log, read_lines
+from streamgauge.errors import InvalidExperimentError
+from streamgauge.measure.batch import observed_batches
+
 if TYPE_CHECKING:
     import pyarrow as pa
+
+Progress = dict[str, Any]
+_HEAD = b'{"Event":"'
+_STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$"
+# Stages whose tasks are still awaited; older ones have ended long ago.
+MAX_STAGES = 10_000
+MAX_BATCH_ROWS = 10**13
+# Logs of these versions are among the tests.
+TESTED_VERSIONS = ((3, 5), (4, 0), (4, 3))
+OLDEST_MAJOR = 3
+# What a line that is not one of Spark's does to code that expects one.
+_FOREIGN = (AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -40,16 +61,20 @@ class Task:
     peak_memory_bytes: int
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    # A log of a killed process may end in the middle of a character.
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for line in file:
-            # Only these events are read; the others, with their long plans, need not be parsed.
-            if line.startswith(('{"Event":"SparkListenerTaskEnd"', '{"Event":"SparkListenerJobStart"')):
-                try:
-                    yield json.loads(line)
-                except json.JSONDecodeError:
-                    return
+@dataclass(frozen=True)
+class Stage:
+    """One attempt of one stage that ran; `parents` are the stages whose output it reads, with spaces between."""
+
+    batch_id: int
+    job_id: int
+    stage_id: int
+    stage_attempt: int
+    stage_tasks: int
+    name: str
+    parents: str
+    submitted_us: int | None
+    finished_us: int | None
+    is_ok: bool
 
 
 def _task(document: dict[str, Any], batch_id: int, stage_tasks: int) -> Task:
@@ -83,22 +108,265 @@ def _task(document: dict[str, Any], batch_id: int, stage_tasks: int) -> Task:
     )
 
 
+@dataclass
+class QueryLog:
+    """What the log tells about one run of a streaming query: from its start to its end, or as far as it goes."""
+
+    run_id: str
+    query_id: str | None = None
+    name: str | None = None
+    progress: list[Progress] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
+    tasks_left_out: int = 0
+    shuffle_partitions: int | None = None
+    is_ended: bool = False
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class _Work:
+    """For whom a stage works."""
+
+    query: QueryLog
+    batch_id: int
+    job_id: int
+    tasks: int
+
+
+@dataclass
+class ApplicationLog:
+    """All that was read of a log so far. Take lines in their order; `queries` has the runs of queries by their ids.
+
+    Of a query, no more than `max_tasks` tasks are kept.
+    """
+
+    max_tasks: int | None = None
+    spark_version: str | None = None
+    application_id: str | None = None
+    name: str | None = None
+    java: str | None = None
+    system: str | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    cores: int | None = None
+    is_ended: bool = False
+    queries: dict[str, QueryLog] = field(default_factory=dict)
+    events: int = 0
+    unreadable: int = 0
+    is_torn: bool = False
+    notes: list[str] = field(default_factory=list)
+    _run_of_query: dict[str, str] = field(default_factory=dict, repr=False)
+    _stages: dict[int, _Work] = field(default_factory=dict, repr=False)
+    _executors: dict[str, int] = field(default_factory=dict, repr=False)
+
+    def take(self, line: bytes) -> bool:
+        """Read one line; False when it should tell something and cannot be read."""
+        if not line.startswith(_HEAD):
+            return not line.strip()
+        kind = line[len(_HEAD) : line.find(b'"', len(_HEAD))].decode("utf-8", "replace")
+        self.events += 1
+        handler = _HANDLERS.get(kind)
+        if handler is None:
+            return True
+        try:
+            handler(self, json.loads(line))
+        except _FOREIGN:
+            return False
+        return True
+
+    def query(self, run_id: str, query_id: str | None = None, name: str | None = None) -> QueryLog:
+        """Return the run of a query, made when it is first heard of."""
+        found = self.queries.setdefault(run_id, QueryLog(run_id))
+        found.query_id, found.name = found.query_id or query_id, found.name or name
+        if query_id:
+            self._run_of_query[query_id] = run_id
+        return found
+
+    def _take_log_start(self, document: dict[str, Any]) -> None:
+        self.spark_version = str(document["Spark Version"])
+
+    def _take_application(self, document: dict[str, Any]) -> None:
+        self.application_id, self.name = document.get("App ID"), document.get("App Name")
+
+    def _take_application_end(self, _: dict[str, Any]) -> None:
+        self.is_ended = True
+
+    def _take_environment(self, document: dict[str, Any]) -> None:
+        self.settings = {str(k): str(v) for k, v in dict(document["Spark Properties"]).items()}
+        system = dict(document.get("System Properties") or {})
+        self.java = (document.get("JVM Information") or {}).get("Java Version")
+        known = [system.get(key) for key in ("os.name", "os.version", "os.arch")]
+        self.system = " ".join(str(word) for word in known if word) or None
+
+    def _take_executor(self, document: dict[str, Any]) -> None:
+        self._executors[str(document["Executor ID"])] = int(document["Executor Info"]["Total Cores"])
+        self.cores = max(self.cores or 0, sum(self._executors.values()))
+
+    def _drop_executor(self, document: dict[str, Any]) -> None:
+        self._executors.pop(str(document["Executor ID"]), None)
+
+    def _take_query_start(self, document: dict[str, Any]) -> None:
+        self.query(str(document["runId"]), str(document["id"]), document.get("name"))
+
+    def _take_progress(self, document: dict[str, Any]) -> None:
+        progress = plain_progress(document["progress"])
+        # Refuses what is no report of Spark, before it is kept.
+        if any(not 0 <= batch.events <= MAX_BATCH_ROWS for batch in observed_batches([progress])):
+            raise ValueError("no micro-batch has so many rows")
+        query = self.query(str(progress["runId"]), str(progress["id"]), progress.get("name"))
+        query.progress.append(progress)
+
+    def _take_query_end(self, document: dict[str, Any]) -> None:
+        query = self.query(str(document["runId"]), document.get("id"))
+        query.is_ended, query.failure = True, document.get("exception") or None
+
+    def _take_job(self, document: dict[str, Any]) -> None:
+        properties = document.get("Properties") or {}
+        if "streaming.sql.batchId" not in properties:
+            return
+        group, query_id = properties.get("spark.jobGroup.id"), properties.get("sql.streaming.queryId")
+        # Code of the user inside a query may have a job group of its own.
+        run_id = group if group in self.queries else self._run_of_query.get(str(query_id), group)
+        query = self.query(str(run_id), query_id)
+        partitions = str(properties.get("spark.sql.shuffle.partitions", ""))
+        query.shuffle_partitions = int(partitions) if partitions.isdigit() else query.shuffle_partitions
+        batch_id, job_id = int(properties["streaming.sql.batchId"]), int(document.get("Job ID", -1))
+        for stage in document["Stage Infos"]:
+            self._stages[int(stage["Stage ID"])] = _Work(query, batch_id, job_id, int(stage["Number of Tasks"]))
+        while len(self._stages) > MAX_STAGES:
+            del self._stages[next(iter(self._stages))]
+
+    def _take_task(self, document: dict[str, Any]) -> None:
+        work = self._stages.get(document["Stage ID"])
+        if work is None:
+            return
+        if self.max_tasks is not None and len(work.query.tasks) >= self.max_tasks:
+            work.query.tasks_left_out += 1
+        else:
+            work.query.tasks.append(_task(document, work.batch_id, work.tasks))
+
+    def _take_stage(self, document: dict[str, Any]) -> None:
+        info = document["Stage Info"]
+        work = self._stages.get(info["Stage ID"])
+        if work is not None:
+            work.query.stages.append(_stage(info, work))
+
+
+_HANDLERS = {
+    "SparkListenerLogStart": ApplicationLog._take_log_start,
+    "SparkListenerApplicationStart": ApplicationLog._take_application,
+    "SparkListenerApplicationEnd": ApplicationLog._take_application_end,
+    "SparkListenerEnvironmentUpdate": ApplicationLog._take_environment,
+    "SparkListenerExecutorAdded": ApplicationLog._take_executor,
+    "SparkListenerExecutorRemoved": ApplicationLog._drop_executor,
+    "SparkListenerJobStart": ApplicationLog._take_job,
+    "SparkListenerTaskEnd": ApplicationLog._take_task,
+    "SparkListenerStageCompleted": ApplicationLog._take_stage,
+    f"{_STREAMING}QueryStartedEvent": ApplicationLog._take_query_start,
+    f"{_STREAMING}QueryProgressEvent": ApplicationLog._take_progress,
+    f"{_STREAMING}QueryTerminatedEvent": ApplicationLog._take_query_end,
+}
+
+
+def _time_us(info: dict[str, Any], key: str) -> int | None:
+    return int(info[key]) * 1000 if key in info else None
+
+
+def _stage(info: dict[str, Any], work: _Work) -> Stage:
+    return Stage(
+        batch_id=work.batch_id,
+        job_id=work.job_id,
+        stage_id=info["Stage ID"],
+        stage_attempt=info["Stage Attempt ID"],
+        stage_tasks=work.tasks,
+        name=str(info.get("Stage Name", "")),
+        parents=" ".join(str(parent) for parent in info.get("Parent IDs", ())),
+        submitted_us=_time_us(info, "Submission Time"),
+        finished_us=_time_us(info, "Completion Time"),
+        is_ok="Failure Reason" not in info,
+    )
+
+
+def _masked(endpoint: Any) -> Any:
+    """Hide the description of a source or sink that holds a secret."""
+    if not isinstance(endpoint, dict) or MASK not in mask_secrets({"": endpoint.get("description", "")}).values():
+        return endpoint
+    return {**endpoint, "description": MASK}
+
+
+def _parsed(offset: Any) -> Any:
+    """Return an offset as its source wrote it; those that are no JSON stay text."""
+    if not isinstance(offset, str):
+        return offset
+    try:
+        return json.loads(offset)
+    except ValueError:
+        return offset
+
+
+def plain_progress(document: dict[str, Any]) -> Progress:
+    """Return a progress document of the log in the form in which listeners get it, where offsets are no text."""
+    sources = [
+        {key: _parsed(value) if key.endswith("Offset") else value for key, value in _masked(source).items()}
+        for source in document["sources"]
+    ]
+    return {**document, "sources": sources, "sink": _masked(document.get("sink"))}
+
+
+def read_event_log(path: Path) -> ApplicationLog:
+    """Read a whole log; what is wrong with it is in its notes, and what is no log, or too old, is refused."""
+    log, damaged = ApplicationLog(), 0
+    for file in event_log_files(path):
+        is_whole = True
+        try:
+            for line in read_lines(file):
+                is_whole = log.take(line)
+                damaged += not is_whole
+        except TornError:
+            log.is_torn = True
+        # What cannot be read at the end of a file is a line that breaks off.
+        if not is_whole:
+            log.is_torn, damaged = True, damaged - 1
+    if not log.events:
+        raise not_a_log(path)
+    log.unreadable = damaged
+    log.notes += _version_notes(log.spark_version, path)
+    if log.is_torn:
+        log.notes.append("the log breaks off in the middle: what came after that is missing")
+    if damaged:
+        log.notes.append(f"{damaged} lines of the log cannot be read and are left out")
+    if is_compacted(path):
+        log.notes.append("Spark's history server has compacted the log: jobs and tasks of its older part are missing")
+    return log
+
+
+def _version_notes(version: str | None, path: Path) -> list[str]:
+    """Say how far a log of this version can be trusted; refuse those whose form is not known."""
+    if version is None:
+        return ["the beginning of the log is missing, and with it Spark's version and settings"]
+    match = re.match(r"(\d+)\.(\d+)", version)
+    found = (int(match[1]), int(match[2])) if match else (0, 0)
+    if found[0] < OLDEST_MAJOR:
+        raise InvalidExperimentError(
+            f"the log is of Spark {version}, and logs from Spark {OLDEST_MAJOR} on can be read",
+            where=str(path),
+            remedy="run the application with a newer Spark",
+        )
+    if found in TESTED_VERSIONS:
+        return []
+    tested = ", ".join(f"{major}.{minor}" for major, minor in TESTED_VERSIONS)
+    return [f"the log is of Spark {version}; reading is tested with logs of {tested}"]
+
+
 def read_tasks(path: Path, *, query_run_id: str) -> list[Task]:
     """Read the tasks of one run of a streaming query, in the order in which they finished."""
-    batch_of_stage: dict[int, tuple[int, int]] = {}
-    tasks = []
-    for document in _lines(path):
-        if document["Event"] == "SparkListenerJobStart":
-            properties = document.get("Properties", {})
-            if properties.get("spark.jobGroup.id") == query_run_id and "streaming.sql.batchId" in properties:
-                for stage in document["Stage Infos"]:
-                    batch_of_stage[stage["Stage ID"]] = (
-                        int(properties["streaming.sql.batchId"]),
-                        stage["Number of Tasks"],
-                    )
-        elif document["Stage ID"] in batch_of_stage:
-            tasks.append(_task(document, *batch_of_stage[document["Stage ID"]]))
-    return tasks
+    log = ApplicationLog()
+    try:
+        for line in read_lines(path):
+            log.take(line)
+    except TornError:
+        pass
+    return log.query(query_run_id).tasks
 
 
 def find_event_log(folder: Path) -> Path | None:
@@ -107,29 +375,33 @@ def find_event_log(folder: Path) -> Path | None:
     return max(logs, key=lambda path: path.stat().st_mtime, default=None)
 
 
-def missing_tasks(tasks: Iterable[Task]) -> int:
+def missing_tasks(tasks: Iterable[Task], stages: Iterable[Stage] = ()) -> int:
     """Count the tasks that a stage had and the log does not show: Spark drops events when it is overrun."""
-    expected: dict[int, int] = {}
+    expected = {stage.stage_id: stage.stage_tasks for stage in stages if stage.is_ok}
     seen: dict[int, set[int]] = {}
     for task in tasks:
         # All attempts together: a repeated stage runs only the partitions that were lost.
         expected[task.stage_id] = task.stage_tasks
         seen.setdefault(task.stage_id, set()).add(task.partition)
-    return sum(expected[stage] - len(seen[stage]) for stage in expected)
+    return sum(count - len(seen.get(stage, ())) for stage, count in expected.items())
+
+
+def _table(kind: type, rows: list[Any]) -> "pa.Table":
+    import pyarrow as pa
+
+    types = {"int": pa.int64(), "str": pa.string(), "float": pa.float64(), "bool": pa.bool_()}
+    columns = {}
+    for f in fields(kind):
+        name = f.type if isinstance(f.type, str) else getattr(f.type, "__name__", str(f.type))
+        columns[f.name] = pa.array([getattr(row, f.name) for row in rows], types[name.split(" ")[0]])
+    return pa.table(columns)
 
 
 def tasks_table(tasks: Iterable[Task]) -> "pa.Table":
     """Return the tasks as a table with one column per field."""
-    import pyarrow as pa
+    return _table(Task, list(tasks))
 
-    types = {"int": pa.int64(), "str": pa.string(), "float": pa.float64(), "bool": pa.bool_()}
-    rows = list(tasks)
-    return pa.table(
-        {
-            f.name: pa.array(
-                [getattr(task, f.name) for task in rows],
-                types[f.type if isinstance(f.type, str) else f.type.__name__],
-            )
-            for f in fields(Task)
-        }
-    )
+
+def stages_table(stages: Iterable[Stage]) -> "pa.Table":
+    """Return the stages as a table with one column per field."""
+    return _table(Stage, list(stages))

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.engine.eventlog import Task, find_event_log, read_tasks
+from streamgauge.engine.executed_plan import read_plan
 from streamgauge.engine.listener import Progress, ProgressListener, add_listener
 from streamgauge.engine.session import EVENT_LOG, Session
 from streamgauge.errors import InvalidExperimentError, RunFailedError
+from streamgauge.workloads.executed_plan import PlanNode
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -78,6 +80,10 @@ class Query:
         """Return the tasks that Spark has logged for this query."""
         log = find_event_log(self.session.scratch / EVENT_LOG)
         return read_tasks(log, query_run_id=self.run_id) if log else []
+
+    def executed_plan(self) -> PlanNode:
+        """Return the plan of the last micro-batch; there must have been one."""
+        return read_plan(self._query._jsq.streamingQuery().lastExecution().executedPlan())
 
     def batches_run(self) -> int | None:
         """Return how many micro-batches Spark has committed, by its own log."""

@@ -417,6 +417,8 @@ def metric_values(evidence: "Evidence", from_s: float | None = None) -> dict[str
     }
     if evidence.is_offline:
         return values | {"offline_rate_per_s": processed}
+    if evidence.is_observed:
+        return values | {"processed_rate_per_s": processed}
     latency = latency_histogram(evidence, measured).summary()
     values |= {f"end_to_end_latency_s.{key}": latency[key] for key in ("mean", "p50", "p95", "p99")}
     maximum = {"offline_rate_per_s": evidence.maximum.rate_per_s} if evidence.maximum else {}

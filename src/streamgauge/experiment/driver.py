@@ -350,7 +350,7 @@ def _start(
     with session.with_conf(workload.conf):
         query, output_mode = start_query(
             session,
-            workload.dataflow(df, parameters),
+            workload.build(df, parameters, settings.seed),
             output_mode=workload.output_mode(parameters),
             trigger_s=settings.trigger_s,
             checkpoint=place.checkpoint,

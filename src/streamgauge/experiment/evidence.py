@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from streamgauge.arrivals import Schedule
-from streamgauge.engine.eventlog import Task
+from streamgauge.engine.eventlog import Stage, Task
 from streamgauge.engine.resources import ResourceSample
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.experiment.verify import Verification
@@ -31,6 +31,19 @@ class Maximum:
 
 
 @dataclass(frozen=True)
+class Observed:
+    """What is known about a query that ran by itself; the schedule of its evidence is inferred from its reports.
+
+    `tells_backlog` says that its sources told what they still held. `notes` are about how it was read, and `failure`
+    is what ended it, if that was an error.
+    """
+
+    tells_backlog: bool
+    notes: tuple[str, ...] = ()
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What was offered, what Spark reported, and what was found besides. Times are since the epoch."""
 
@@ -44,6 +57,7 @@ class Evidence:
     window: Window | None = None
     watermark_delay_s: float = 0.0
     tasks: list[Task] = field(default_factory=list)
+    stages: list[Stage] = field(default_factory=list)
     resources: list[ResourceSample] = field(default_factory=list)
     answer: Verification | None = None
     generator: GeneratorCost | None = None
@@ -51,6 +65,7 @@ class Evidence:
     convergence: list[dict[str, float]] | None = None
     reported_batches: int | None = None
     is_interrupted: bool = False
+    observed: Observed | None = None
 
     @property
     def offered(self) -> int:
@@ -61,6 +76,11 @@ class Evidence:
     def is_offline(self) -> bool:
         """All events were there before the query started: `closed_us` is when it was let at them."""
         return self.settings.is_offline
+
+    @property
+    def is_observed(self) -> bool:
+        """The query ran by itself: how many events were offered, and when, is not known."""
+        return self.observed is not None
 
     @property
     def measured_from_us(self) -> int:

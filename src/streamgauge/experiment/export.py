@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TABLES = ("batches", "tasks", "resources", "latency")
+# What only queries that were observed have.
+FURTHER_TABLES = ("stages",)
 FORMATS = ("parquet", "csv", "json")
 
 
@@ -40,7 +42,7 @@ def _rebuilt(stored: StoredRun) -> "dict[str, pa.Table]":
 
 
 def _tables(stored: StoredRun) -> "dict[str, pa.Table]":
-    found = {name: table for name in TABLES if (table := stored.table(name)) is not None}
+    found = {name: table for name in (*TABLES, *FURTHER_TABLES) if (table := stored.table(name)) is not None}
     if "batches" in found:
         return found
     return _rebuilt(stored) | found
@@ -94,7 +96,7 @@ def _plain(value: Any) -> Any:
 
 def run_document(stored: StoredRun, tables: "Mapping[str, pa.Table]") -> dict[str, Any]:
     """Return the whole run as one document: what `run.json` holds, and each table as a list of rows."""
-    kept = ("schema_version", "run_id", "workload", "created", "configuration", "environment", "load")
+    kept = ("schema_version", "run_id", "origin", "workload", "created", "configuration", "environment", "load")
     head = {key: stored.document.get(key) for key in kept} | {"run_id": stored.run_id, "status": stored.status}
     rows = {
         name: [{key: _plain(value) for key, value in row.items()} for row in table.to_pylist()]

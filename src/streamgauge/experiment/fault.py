@@ -43,6 +43,7 @@ from streamgauge.experiment.verify import (
     Verification,
     closing_time_us,
     event_table,
+    expected_answer,
     final_answer,
     find_differences,
 )
@@ -52,11 +53,12 @@ from streamgauge.store import SCHEMA_VERSION, RunWriter, SetWriter, default_root
 from streamgauge.units import format_count, format_duration, parse_duration
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload
-from streamgauge.workloads.reference import connect, reference_answer
+from streamgauge.workloads.reference import connect
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+RATE = "20k"
 START_DEADLINE_S = 180.0
 END_DEADLINE_S = 120.0
 POLL_S = 0.1
@@ -171,7 +173,7 @@ class Fault:
 def fault(
     workload: str,
     *,
-    rate: str | float = "20k",
+    rate: str | float | None = None,
     duration: str | float = "75s",
     at: str | float | None = None,
     down: str | float = "0s",
@@ -182,14 +184,14 @@ def fault(
 ) -> Fault:
     """Kill the driver `at` seconds into the load, after a third of it by default, and restart it after `down` seconds.
 
-    Other settings are those of `run`.
+    Other settings are those of `run`; the rate is 20k where neither it nor a prototype file gives one.
 
     >>> import streamgauge as sg
     >>> sg.fault("ysb").verdict  # doctest: +SKIP
     <Verdict.PASS: 'pass'>
     """
-    asked = {**settings, "rate": rate, "duration": duration, "warmup": 0.0, "verify": False}
-    chosen, checked, parsed = prepare(workload, None, parameters, asked)
+    asked = {**settings, "load": "open", "rate": rate, "duration": duration, "warmup": 0.0, "verify": False}
+    chosen, checked, parsed = prepare(workload, None, parameters, asked, usual={"rate": RATE})
     # What follows is longer than what goes before: after the restart there is a backlog to work off.
     at_s = parsed.load_s / 3 if at is None else parse_duration(at, where="--at")
     refuse(chosen, parsed, at_s)
@@ -619,7 +621,7 @@ def compare_rows(
     got = final_answer(connection, read, parameters, closing_time_us(schedule, origin_us))
     events = event_table(workload, parameters, schedule, seed=seed, load_us=origin_us)
     connection.register("got", got)
-    connection.register("expected", reference_answer(workload, parameters, events))
+    connection.register("expected", expected_answer(workload, parameters, events, seed=seed))
     return find_differences(connection, workload)
 
 

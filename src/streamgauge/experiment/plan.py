@@ -36,7 +36,7 @@ def make_plan(
     return {
         "workload": chosen.name,
         "question": chosen.question,
-        "parameters": checked.model_dump(),
+        "parameters": {name: getattr(checked, name) for name in type(checked).model_fields},
         "settings": parsed.document() | {"conf": mask_secrets(parsed.conf)},
         "cores": cores,
         "arrivals": parsed.law.describe(),
@@ -49,6 +49,7 @@ def make_plan(
         "source_partitions": parsed.source_partitions or cores,
         "shuffle_partitions": parsed.shuffle_partitions or cores,
         "output_mode": chosen.output_mode(checked),
+        "warnings": list(chosen.warnings),
         "expected_duration_s": parsed.load_s + OVERHEAD_S if parsed.load == "open" else None,
         "longest_duration_s": _longest_s(parsed) + OVERHEAD_S,
         "runs": str(Path(runs) if runs is not None else default_root(os.environ)),

@@ -22,6 +22,7 @@ from streamgauge.experiment.settings import RunSettings, parse_settings
 from streamgauge.experiment.summary import summarise
 from streamgauge.measure import Batch, batch_from_progress
 from streamgauge.store import SCHEMA_VERSION, RunWriter, StoredRun, default_root, open_run, sweep_scratch
+from streamgauge.suite.settings import with_defaults
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload, find_workload
 from streamgauge.workloads.parameters import choose_variant
@@ -63,7 +64,7 @@ class Run:
 
 
 def resolve_workload(reference: str, events: str | None) -> Workload:
-    """Find what a user named: an entry of the catalogue or a function of their own."""
+    """Find what a user named: an entry of the catalogue, a prototype file, or a function of their own."""
     if is_user_function(reference):
         return user_workload(reference, event_stream(events or "ysb"))
     workload = find_workload(reference)
@@ -77,11 +78,19 @@ def resolve_workload(reference: str, events: str | None) -> Workload:
 
 
 def prepare(
-    workload: str, events: str | None, parameters: Mapping[str, Any] | None, settings: Mapping[str, Any]
+    workload: str,
+    events: str | None,
+    parameters: Mapping[str, Any] | None,
+    settings: Mapping[str, Any],
+    *,
+    usual: Mapping[str, Any] | None = None,
 ) -> tuple[Workload, Parameters, RunSettings]:
-    """Read what a user asks for, and refuse what cannot run, before anything is started."""
+    """Read what a user asks for, and refuse what cannot run, before anything is started.
+
+    Settings that are not given, or None, are those of the workload, or else the `usual` ones of the command.
+    """
     chosen, checked = choose_variant(resolve_workload(workload, events), parameters or {})
-    parsed = parse_settings(**settings)
+    parsed = parse_settings(**with_defaults(settings, chosen.defaults, usual))
     chosen.check(checked, parsed.law.mean_rate_per_s(parsed.load_s))
     return chosen, checked, parsed
 
@@ -291,7 +300,7 @@ class Experiment:
         with session.with_conf(self.workload.conf):
             query, output_mode = start_query(
                 session,
-                self.workload.dataflow(df, self.parameters),
+                self.workload.build(df, self.parameters, self.settings.seed),
                 output_mode=self.workload.output_mode(self.parameters),
                 trigger_s=self.settings.trigger_s,
                 checkpoint=writer.work / "checkpoint",
@@ -300,7 +309,13 @@ class Experiment:
                 folders=self.workload.folders,
                 each_batch=self.step,
             )
-        query.wait(lambda: bool(self.batches), deadline_s=START_DEADLINE_S, what="the first micro-batch")
+        try:
+            query.wait(lambda: bool(self.batches), deadline_s=START_DEADLINE_S, what="the first micro-batch")
+            if self.workload.check_plan is not None:
+                self.workload.check_plan(query.executed_plan())
+        except StreamgaugeError:
+            query.stop()
+            raise
         return query, output_mode
 
     def _load(
@@ -378,6 +393,7 @@ class Experiment:
             "workload": self.workload.name,
             **summarise(evidence),
         }
+        summary["warnings"] = [*self.workload.warnings, *summary["warnings"]]
         writer.write_table("batches", batches_table(evidence))
         writer.write_table("tasks", tasks_table(evidence.tasks))
         writer.write_table("resources", resources_table(evidence.resources))

@@ -23,7 +23,7 @@ from streamgauge.store import SetWriter, default_root, open_run, open_set
 from streamgauge.suite import Configuration, PlannedRun, RunResult
 from streamgauge.suite.matrix import code_digest, interleave
 from streamgauge.suite.reading import MAX_REPETITIONS
-from streamgauge.suite.settings import MAX_CORES, MAX_PARTITIONS
+from streamgauge.suite.settings import DEFAULT_RATES, MAX_CORES, MAX_PARTITIONS
 from streamgauge.verdict import Verdict
 
 CURVE_POINTS = 50
@@ -159,7 +159,10 @@ def scale(
         partitions = parse_counts(shuffle_partitions, where="--shuffle-partitions", most=MAX_PARTITIONS)
     if not 1 <= repeat <= MAX_REPETITIONS:
         raise UsageError(f"{repeat} repetitions cannot be made", where="--repeat", remedy=f"use 1 to {MAX_REPETITIONS}")
-    settings = settings | {"load": "offline", "events": events}
+    # Capacity does not depend on the load that a prototype file describes.
+    usual = {"rate": DEFAULT_RATES["offline"], "arrivals": "constant"}
+    given = {name: value for name, value in settings.items() if value is not None}
+    settings = usual | given | {"load": "offline", "events": events}
     configurations = _configurations(workload, counts, partitions, repeat, parameters or {}, settings)
     planned = list(interleave(configurations))
     root = Path(runs) if runs is not None else default_root(os.environ)

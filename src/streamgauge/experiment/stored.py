@@ -91,6 +91,28 @@ def evidence_of(stored: StoredRun) -> "Evidence":
 
 
 def _evidence(stored: StoredRun) -> "Evidence":
+    return _observed(stored) if stored.is_observed else _offered(stored)
+
+
+def _observed(stored: StoredRun) -> "Evidence":
+    from streamgauge.engine.eventlog import Stage
+    from streamgauge.experiment.observed import observed_evidence
+
+    load, query = stored.document["load"], stored.document.get("query") or {}
+    return observed_evidence(
+        stored.progress(),
+        configuration=stored.document["configuration"],
+        cores=load["cores"],
+        output_mode=load.get("output_mode", "unknown"),
+        tasks=_tasks(stored),
+        stages=_rows(stored, "stages", lambda row: Stage(**row)),
+        resources=_resources(stored),
+        notes=query.get("notes") or (),
+        failure=query.get("failure"),
+    )
+
+
+def _offered(stored: StoredRun) -> "Evidence":
     from streamgauge.experiment.evidence import Evidence, GeneratorCost
     from streamgauge.experiment.settings import RunSettings
 

@@ -1,15 +1,15 @@
 """From evidence to numbers and a verdict. Plain functions: the same evidence always gives the same summary."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal, cast
 
 import numpy as np
 
-from streamgauge.engine.eventlog import Task, missing_tasks
+from streamgauge.engine.eventlog import Stage, Task, missing_tasks
 from streamgauge.engine.resources import ROLES, clock_jump_s
-from streamgauge.experiment.evidence import Evidence, Maximum
+from streamgauge.experiment.evidence import Evidence, Maximum, Observed
 from streamgauge.measure import (
     Accounting,
     BacklogTrend,
@@ -39,6 +39,9 @@ MAX_UNPROCESSED_SHARE = 0.1
 MIN_EVENTS = 100
 MIN_OFFLINE_BATCHES = 3
 STEAL_SHARE = 0.05
+# Why a query that ran by itself has no such numbers.
+NO_LAW = "nobody knows when the rows were created: the load is not ours"
+NO_BACKLOG = "the sources do not tell what they still hold"
 # Driver, executors and what they start; not streamgauge itself.
 SPARK_ROLES = ("java", "python_workers")
 
@@ -166,7 +169,7 @@ def phases(batches: Sequence[Batch], tasks: Sequence[Task]) -> tuple[dict[str, f
     return mean, 1 - min(running, execution) / whole if whole else None
 
 
-def stages(batches: Sequence[Batch], tasks: Sequence[Task]) -> dict[str, Any]:
+def stages(batches: Sequence[Batch], tasks: Sequence[Task], ran: Sequence[Stage] = ()) -> dict[str, Any]:
     """Sum up the tasks of the measured batches; skew is the slowest task against the mean of its stage."""
     ids = {b.batch_id for b in batches}
     chosen = [t for t in tasks if t.batch_id in ids and t.is_ok]
@@ -179,7 +182,9 @@ def stages(batches: Sequence[Batch], tasks: Sequence[Task]) -> dict[str, Any]:
         "tasks": len(chosen),
         "failed_tasks": sum(1 for t in tasks if t.batch_id in ids and not t.is_ok),
         # Not those of a batch that was broken off when the query stopped: its tasks were never run.
-        "missing_tasks": missing_tasks(t for t in tasks if t.batch_id in ids),
+        "missing_tasks": missing_tasks(
+            (t for t in tasks if t.batch_id in ids), (stage for stage in ran if stage.batch_id in ids)
+        ),
         "run_s": sum(t.run_s for t in chosen),
         "cpu_s": sum(t.cpu_s for t in chosen),
         "gc_s": sum(t.gc_s for t in chosen),
@@ -316,6 +321,20 @@ def _judge_clock(evidence: Evidence) -> Finding:
     return Finding("clock", Verdict.PASS, "the clock did not jump")
 
 
+def _judge_observed_load(observed: Observed, trend: BacklogTrend) -> Finding:
+    """Judge a load that is not ours: what its sources keep back without telling cannot be seen."""
+    # Who reads about a query of their own has no options of ours to change.
+    reason = trend.reason.partition("; a longer --")[0]
+    if observed.tells_backlog or trend.verdict is Verdict.FAIL:
+        return Finding("sustained", trend.verdict, reason)
+    seen = "; in what was seen nothing grew" if trend.verdict is Verdict.PASS else f"; {reason}"
+    return Finding("sustained", Verdict.UNKNOWN, f"{NO_BACKLOG}, so rows that a limit keeps back are not seen{seen}")
+
+
+def _judge_end(failure: str) -> Finding:
+    return Finding("complete", Verdict.UNKNOWN, f"the query failed: {failure}")
+
+
 def _judge_evidence(evidence: Evidence, holes: Sequence[str], measured: Measured) -> Finding:
     count = len(evidence.batches)
     if evidence.reported_batches is not None and evidence.reported_batches != count:
@@ -324,6 +343,8 @@ def _judge_evidence(evidence: Evidence, holes: Sequence[str], measured: Measured
         return Finding("evidence", Verdict.UNKNOWN, f"progress has holes: {'; '.join(holes[:3])}")
     if evidence.offered < MIN_EVENTS:
         reason = f"starved: only {evidence.offered} events were offered in all; raise --rate or --duration"
+        if evidence.is_observed:
+            reason = f"starved: only {evidence.offered} rows were seen in all"
         return Finding("evidence", Verdict.UNKNOWN, reason)
     if not measured.batches:
         return Finding("evidence", Verdict.UNKNOWN, "no micro-batch finished in the measured time")
@@ -335,6 +356,12 @@ def findings(evidence: Evidence, measured: Measured, trend: BacklogTrend, accoun
     found = [_judge_evidence(evidence, accounting.reasons, measured)]
     if evidence.is_offline:
         found += [_judge_volume(evidence, accounting), _judge_batches(measured)]
+    elif evidence.observed is not None:
+        found += [
+            _judge_observed_load(evidence.observed, trend),
+            *([_judge_steady(measured.steady)] if measured.level else []),
+            *([_judge_end(evidence.observed.failure)] if evidence.observed.failure else []),
+        ]
     else:
         found += [
             _judge_load(evidence, measured, trend, accounting.in_flight),
@@ -362,16 +389,7 @@ def warnings(
 ) -> list[str]:
     """Say what a careful reader would want to know, with the option that would help."""
     said = _offline_notes(evidence, measured) if evidence.is_offline else []
-    settings = evidence.settings
-    sustained = not any(b.left for b in measured.batches)
-    if sustained and not measured.steady.settled and measured.steady.change is not None:
-        said.append(f"{measured.steady.reason}; a longer --warmup would give steadier numbers")
-    durations = [b.duration_s for b in measured.batches]
-    if settings.trigger_s and durations and float(np.median(durations)) > settings.trigger_s:
-        said.append(
-            f"micro-batches take {format_duration(float(np.median(durations)))}, longer than the trigger of "
-            f"{format_duration(settings.trigger_s)}; --trigger 0s would say so openly"
-        )
+    said += evidence.observed.notes if evidence.observed is not None else _setting_notes(evidence, measured)
     late = sum(b.late_rows for b in evidence.batches)
     if late:
         said.append(f"{format_count(late)} rows were dropped as late (counted after partial aggregation)")
@@ -383,10 +401,25 @@ def warnings(
         said.append(f"{work['failed_tasks']} tasks failed and were retried")
     if work["missing_tasks"]:
         said.append(f"{work['missing_tasks']} tasks are missing in Spark's event log: stage numbers are incomplete")
-    behind = batches_behind_p99(evidence, measured, latency)
+    behind = None if evidence.is_observed else batches_behind_p99(evidence, measured, latency)
     if behind is not None and behind < 3:
         many = "one micro-batch" if behind == 1 else f"{behind} micro-batches"
         said.append(f"p99 rests on {many}; a longer --duration would make it firmer")
+    return said
+
+
+def _setting_notes(evidence: Evidence, measured: Measured) -> list[str]:
+    """Say which settings of a run of ours would give better numbers."""
+    said, settings = [], evidence.settings
+    sustained = not any(b.left for b in measured.batches)
+    if sustained and not measured.steady.settled and measured.steady.change is not None:
+        said.append(f"{measured.steady.reason}; a longer --warmup would give steadier numbers")
+    durations = [b.duration_s for b in measured.batches]
+    if settings.trigger_s and durations and float(np.median(durations)) > settings.trigger_s:
+        said.append(
+            f"micro-batches take {format_duration(float(np.median(durations)))}, longer than the trigger of "
+            f"{format_duration(settings.trigger_s)}; --trigger 0s would say so openly"
+        )
     return said
 
 
@@ -452,9 +485,10 @@ def _back_pressure(evidence: Evidence, measured: Measured) -> dict[str, Any] | N
         trigger_s=evidence.settings.trigger_s,
         latencies_s=[_mean_latency_s(evidence, b) for b in batches],
     )
+    is_guess = evidence.observed is not None and not evidence.observed.tells_backlog and found.state is not None
     return {
         "state": found.state.value if found.state else None,
-        "reason": found.reason,
+        "reason": f"as far as micro-batches tell, {found.reason}" if is_guess else found.reason,
         "episodes": [asdict(episode) for episode in found.episodes],
         "total_s": found.total_s,
         "longest_s": found.longest_s,
@@ -479,10 +513,10 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
     accounting = account(evidence.offered, evidence.batches)
     found = findings(evidence, measured, trend, accounting)
     phases_s, idle_share = phases(measured.batches, evidence.tasks)
-    work = stages(measured.batches, evidence.tasks)
+    work = stages(measured.batches, evidence.tasks, evidence.stages)
     processed = processed_rate(evidence.batches, measured.from_us, measured.until_us, level=measured.level)
     start_us = evidence.closed_us if evidence.is_offline else evidence.origin_us
-    return {
+    summary = {
         "verdict": Verdict.combine(f.verdict for f in found).value,
         "reasons": [f.reason for f in found if f.verdict is not Verdict.PASS],
         "findings": [{"question": f.question, "verdict": f.verdict.value, "reason": f.reason} for f in found],
@@ -541,6 +575,27 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         "cores": evidence.cores,
         "output_mode": evidence.output_mode,
     }
+    return {**summary, **_unknown(evidence.observed, latency)} if evidence.observed is not None else summary
+
+
+def _unknown(observed: Observed, latency: Histogram) -> dict[str, Any]:
+    """Return what differs in the summary of a query that ran by itself; `unknown` has a reason for each null.
+
+    Its latency is known only from the looks at its sources on, between which rows are taken to have come evenly.
+    """
+    nothing: Mapping[str, Any] = Histogram.empty().summary()
+    found: dict[str, Any] = {
+        "offered_rate_per_s": None,
+        "end_to_end_latency_s": nothing,
+        "source_to_sink_latency_s": latency.summary(),
+        "events": None,
+    }
+    reasons = dict.fromkeys(("offered_rate_per_s", "end_to_end_latency_s", "events"), NO_LAW)
+    if not observed.tells_backlog:
+        keys = ("mean", "max", "slope_per_s", "slope_low_per_s", "slope_high_per_s")
+        found |= {"backlog_events": dict.fromkeys(keys), "events_unprocessed": None}
+        reasons |= dict.fromkeys(("backlog_events", "events_unprocessed"), NO_BACKLOG)
+    return {**found, "unknown": reasons}
 
 
 def _offline_rate(evidence: Evidence, processed_per_s: float | None) -> float | None:

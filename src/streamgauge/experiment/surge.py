@@ -90,7 +90,7 @@ def surge(
     >>> import streamgauge as sg
     >>> sg.surge("nexmark-q1").recovery.time_to_recover_s  # doctest: +SKIP
     """
-    chosen, checked, parsed = prepare(workload, events, parameters, settings)
+    chosen, checked, parsed = prepare(workload, events, parameters, settings | {"load": "open", "arrivals": "constant"})
     spike_s = parse_duration(spike_duration, where="--spike-duration", minimum_s=0.1)
     if spike_s > parsed.duration_s / 2:
         raise UsageError(

@@ -15,8 +15,10 @@ def batches_table(evidence: Evidence) -> "pa.Table":
     import pyarrow as pa
 
     batches, schedule, origin_us = evidence.batches, evidence.schedule, evidence.origin_us
-    # The events of an offline load were created in the past, all at once for the query: no latency follows.
-    times = [] if evidence.is_offline else [batch_latency(schedule, origin_us, b) for b in batches]
+    # The events of an offline load were created in the past, all at once for the query: no latency follows. When those
+    # of a query that was observed were created, nobody knows.
+    has_latency = not evidence.is_offline and not evidence.is_observed
+    times = [batch_latency(schedule, origin_us, b) for b in batches] if has_latency else []
     latencies = times or [Histogram.empty()] * len(batches)
     columns: dict[str, list[object]] = {
         name: [getattr(b, name) for b in batches]
@@ -28,6 +30,8 @@ def batches_table(evidence: Evidence) -> "pa.Table":
     columns["backlog_events"] = [
         int(schedule.created(min(b.emitted_us, evidence.closed_us) - origin_us)) - b.last for b in batches
     ]
+    if evidence.observed is not None and not evidence.observed.tells_backlog:
+        columns["left"] = columns["backlog_events"] = [None] * len(batches)
     columns["end_to_end_latency_mean_s"] = [h.mean_s if h.count else None for h in latencies]
     columns["end_to_end_latency_max_s"] = [h.max_us / 1e6 if h.max_us is not None else None for h in latencies]
     for phase in batches[0].phases_s if batches else ():
@@ -39,6 +43,6 @@ def latency_table(evidence: Evidence) -> "pa.Table":
     """Return the end-to-end latency histogram of the measured events, one row per bucket that is not empty."""
     import pyarrow as pa
 
-    rows = latency_histogram(evidence, measured_part(evidence)).to_rows()
+    rows = [] if evidence.is_observed else latency_histogram(evidence, measured_part(evidence)).to_rows()
     names = ("low_us", "high_us", "count")
     return pa.table({name: pa.array([row[i] for row in rows], pa.int64()) for i, name in enumerate(names)})

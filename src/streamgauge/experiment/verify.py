@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -100,17 +101,23 @@ def verify_workload(
     connection.register("output", output)
     got = final_answer(connection, workload, parameters, closing_time_us(schedule, BASE_TIME_US))
     table = event_table(workload, parameters, schedule, seed=stream.seed, load_us=BASE_TIME_US)
-    if workload.reference_function is not None:
-        borders = [int(entry["events"]) for entry in step.series] if step else []
-        expected = workload.reference_function(table, parameters, stream.seed, borders)
-    else:
-        expected = reference_answer(workload, parameters, table)
+    borders = [int(entry["events"]) for entry in step.series] if step else []
+    expected = expected_answer(workload, parameters, table, seed=stream.seed, borders=borders)
     connection.register("got", got)
     connection.register("expected", expected)
     if save is not None:
         _save(save / workload.name, got, expected)
     shutil.rmtree(folder, ignore_errors=True)
     return _compare(connection, workload, parameters, stream, batches)
+
+
+def expected_answer(
+    workload: Workload, parameters: Parameters, events: "pa.Table", *, seed: int, borders: Sequence[int] = ()
+) -> "pa.Table":
+    """Compute what the stream must answer in the end, by the reference that the workload has."""
+    if workload.reference_function is not None:
+        return workload.reference_function(events, parameters, seed, borders)
+    return reference_answer(workload, parameters, events)
 
 
 def closing_time_us(schedule: Schedule, load_us: int) -> int:
@@ -171,7 +178,7 @@ def _run_stream(
     with session.with_conf(workload.conf):
         batches = run_to_end(
             session,
-            workload.dataflow(df, parameters),
+            workload.build(df, parameters, stream.seed),
             keep,
             output_mode=workload.output_mode(parameters) or "append",
             checkpoint=folder / "checkpoint",

@@ -2,9 +2,17 @@
 
 from streamgauge.measure.accounting import Accounting, account, check_batches
 from streamgauge.measure.backlog import BacklogTrend, judge_backlog, judge_following
-from streamgauge.measure.batch import PHASES, Batch, batch_from_progress, batches_from_progress
+from streamgauge.measure.batch import (
+    PHASES,
+    Batch,
+    batch_from_progress,
+    batches_from_progress,
+    observed_batches,
+    tells_backlog,
+)
 from streamgauge.measure.histogram import EDGES_US, RELATIVE_ERROR, Histogram
 from streamgauge.measure.latency import batch_latency, negative_events
+from streamgauge.measure.observed import infer_trigger_s, observed_schedule
 from streamgauge.measure.pressure import Pressure, find_pressure
 from streamgauge.measure.rates import ingested_rate, is_level, offered_rate, processed_rate
 from streamgauge.measure.recovery import Recovery, find_recovery, recovery_of_batches
@@ -36,16 +44,20 @@ __all__ = [
     "find_recovery",
     "find_steady_state",
     "fit_universal_scalability",
+    "infer_trigger_s",
     "ingested_rate",
     "is_level",
     "judge_backlog",
     "judge_following",
     "negative_events",
+    "observed_batches",
+    "observed_schedule",
     "offered_rate",
     "processed_rate",
     "recovery_of_batches",
     "slope_interval",
     "speed_up",
+    "tells_backlog",
     "theil_sen",
     "window_latency",
 ]

@@ -60,27 +60,31 @@ def _offset(source: Mapping[str, Any], key: str, part: str = "n") -> int | None:
 
 
 def batch_from_progress(progress: Mapping[str, Any]) -> Batch | None:
-    """Read one progress document; triggers that ran no batch (idle ones) give None."""
-    duration_ms = progress["durationMs"]
+    """Read one progress document of our source; triggers that ran no batch (idle ones) give None."""
     source = progress["sources"][0]
     last = _offset(source, "endOffset")
-    if "addBatch" not in duration_ms or last is None:
+    if "addBatch" not in progress["durationMs"] or last is None:
         return None
+    return _batch(progress, _offset(source, "startOffset") or 0, last, _offset(source, "endOffset", "left") or 0)
+
+
+def _batch(progress: Mapping[str, Any], first: int, last: int, left: int) -> Batch:
+    duration_ms = progress["durationMs"]
     started_us = _instant_us(progress["timestamp"])
     total_ms = int(duration_ms["triggerExecution"])
     phases_s = {ours: int(duration_ms.get(theirs, 0)) / 1e3 for theirs, ours in PHASES.items()}
     phases_s["other"] = max(0.0, total_ms / 1e3 - sum(phases_s.values()))
-    watermark = progress.get("eventTime", {}).get("watermark")
-    operators = progress.get("stateOperators", [])
-    output_rows = int(progress.get("sink", {}).get("numOutputRows", -1))
+    watermark = (progress.get("eventTime") or {}).get("watermark")
+    operators = progress.get("stateOperators") or []
+    output_rows = int((progress.get("sink") or {}).get("numOutputRows", -1))
     return Batch(
         batch_id=int(progress["batchId"]),
         started_us=started_us,
         emitted_us=started_us + 1000 * (total_ms - int(duration_ms.get("commitOffsets", 0))),
         finished_us=started_us + 1000 * total_ms,
-        first=_offset(source, "startOffset") or 0,
+        first=first,
         last=last,
-        left=_offset(source, "endOffset", "left") or 0,
+        left=left,
         phases_s=phases_s,
         watermark_us=_instant_us(watermark) if watermark else None,
         output_rows=output_rows if output_rows >= 0 else None,
@@ -95,3 +99,55 @@ def batches_from_progress(documents: Iterable[Mapping[str, Any]]) -> list[Batch]
     """Read a stream of progress documents in the order of their batches."""
     found = [batch for batch in map(batch_from_progress, documents) if batch is not None]
     return sorted(found, key=lambda batch: batch.batch_id)
+
+
+def _rows_by_partition(offset: Any) -> dict[tuple[str, str], int] | None:
+    """Read an offset of Kafka, rows so far per topic and partition; None for other sources."""
+    if not isinstance(offset, Mapping) or not all(isinstance(rows, Mapping) for rows in offset.values()):
+        return None
+    found = {(topic, partition): n for topic, rows in offset.items() for partition, n in rows.items()}
+    return found if found and all(type(n) is int for n in found.values()) else None
+
+
+def _is_ours(source: Mapping[str, Any]) -> bool:
+    """Tell our source, whose offsets count events: the rows that Spark counts are chunks of them."""
+    end = source.get("endOffset")
+    return isinstance(end, Mapping) and set(end) == {"n", "left"}
+
+
+def _rows_and_left(source: Mapping[str, Any]) -> tuple[int, int | None]:
+    """Return the rows that a micro-batch read from a source, and those that it left there if the source tells."""
+    if _is_ours(source):
+        numbers = [_offset(source, key) or 0 for key in ("startOffset", "endOffset")]
+        return numbers[1] - numbers[0], _offset(source, "endOffset", "left")
+    rows = int(source["numInputRows"])
+    end, latest = (_rows_by_partition(source.get(key)) for key in ("endOffset", "latestOffset"))
+    if end is None or latest is None:
+        return rows, None
+    return rows, sum(max(0, n - end.get(place, n)) for place, n in latest.items())
+
+
+def observed_batches(documents: Iterable[Mapping[str, Any]]) -> list[Batch]:
+    """Read the progress of a query whose sources are not ours; its rows, over all sources, count as events from 0 on.
+
+    `left` is 0 where a source does not tell it; see `tells_backlog`.
+    """
+    found: list[Batch] = []
+    ran = [document for document in documents if "addBatch" in document["durationMs"]]
+    for progress in sorted(ran, key=lambda document: int(document["batchId"])):
+        sources = [_rows_and_left(source) for source in progress["sources"]]
+        first = found[-1].last if found else 0
+        rows, left = sum(rows for rows, _ in sources), sum(left or 0 for _, left in sources)
+        found.append(_batch(progress, first, first + rows, left))
+    return found
+
+
+def tells_backlog(documents: Iterable[Mapping[str, Any]]) -> bool:
+    """Tell whether all sources say how many rows each micro-batch left behind; no source says nothing."""
+    told = [
+        left is not None
+        for document in documents
+        if "addBatch" in document["durationMs"]
+        for _, left in map(_rows_and_left, document["sources"])
+    ]
+    return bool(told) and all(told)

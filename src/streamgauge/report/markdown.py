@@ -80,10 +80,12 @@ def _findings(s: Mapping[str, Any]) -> list[str]:
 
 def _configuration(stored: StoredRun) -> list[str]:
     text = command(stored)
+    settings = "\n".join(f"{name} {value}" for name, value in spark_settings(stored).items())
+    if not text and settings:
+        return [f"{facts.NOT_REPEATED} Its settings of Spark:", "", *_block(settings)]
     if not text:
         return ["The settings of this run are not stored.", ""]
     masked = "; values shown as `********` are secrets that were not stored" if has_masked(stored) else ""
-    settings = "\n".join(f"{name} {value}" for name, value in spark_settings(stored).items())
     lines = [f"This command repeats the run{masked}:", "", *_block(text)]
     return [*lines, "Settings of Spark that the run chose:", "", *_block(settings)]
 

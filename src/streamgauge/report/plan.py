@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from streamgauge.report.console import console, key_values
+from streamgauge.report.console import bullets, console, key_values
 from streamgauge.units import format_count, format_duration, format_rate
 
 
@@ -67,3 +67,6 @@ def print_plan(plan: Mapping[str, Any], out: Console | None = None) -> None:
     ]
     out.print(Text(f"{plan['workload']}: {plan['question']}", style="bold"))
     out.print(key_values(rows))
+    if plan["warnings"]:
+        out.print()
+        out.print(bullets(plan["warnings"], "!", style="yellow"))

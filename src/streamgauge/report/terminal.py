@@ -115,6 +115,8 @@ def _latency_table(s: Mapping[str, Any]) -> Table:
     rows = [("end to end", s["end_to_end_latency_s"])]
     if s.get("window_latency_s"):
         rows.append((f"window end ({s['window_latency_s']['count']} windows)", s["window_latency_s"]))
+    if s.get("source_to_sink_latency_s"):
+        rows.append(("source to sink, estimated", s["source_to_sink_latency_s"]))
     for label, values in rows:
         table.add_row(label, *("-" if values[n] is None else format_duration(values[n]) for n in names))
     return table
@@ -137,11 +139,20 @@ def _steady(s: Mapping[str, Any]) -> str:
     steady = s["steady_state"]
     if s.get("load") == "offline":
         return f"{steady['from_s']:.1f} s to {steady['until_s']:.1f} s after the query was let at the events"
-    if steady["until_s"] <= steady["from_s"]:
+    if steady["until_s"] <= steady["from_s"] and s.get("load") != "observed":
         return f"nothing: the load ended in the warm-up, after {steady['until_s']:.1f} s"
+    if s.get("load") == "observed":
+        return _measured_of_observed(steady)
     cut = steady["cut_batches"]
     dropped = f"; the first {cut} batches after the warm-up were cut" if cut else ""
     return f"{steady['from_s']:.1f} s to {steady['until_s']:.1f} s of the load{dropped}"
+
+
+def _measured_of_observed(steady: Mapping[str, Any]) -> str:
+    cut = steady["cut_batches"]
+    dropped = f", nor the {cut} after it" if cut else ""
+    span = f"{steady['from_s']:.1f} s to {steady['until_s']:.1f} s after the first micro-batch began"
+    return f"{span}, which is not measured itself{dropped}"
 
 
 def print_summary(stored: StoredRun, out: Console | None = None) -> None:
@@ -169,7 +180,7 @@ def key_facts(s: Mapping[str, Any]) -> list[tuple[str, str]]:
     unprocessed = f", {s['events_unprocessed']:,} not processed" if s["events_unprocessed"] else ""
     rows = [
         ("throughput", _rates(s)),
-        ("events", f"{s['events']:,} offered, {s['events_processed']:,} processed{unprocessed}"),
+        ("events", f"{_known(s['events'], '{:,}'.format)} offered, {s['events_processed']:,} processed{unprocessed}"),
         *([] if s.get("load") == "offline" else [("backlog", _backlog(s))]),
         *([("pressure", _pressure(s))] if s.get("back_pressure") else []),
         ("batches", _batches(s)),
@@ -185,7 +196,7 @@ def key_facts(s: Mapping[str, Any]) -> list[tuple[str, str]]:
         rows.append(("generator", _generator(s)))
     if s.get("convergence"):
         rows.append(("convergence", _convergence(s)))
-    return [*rows, ("answer", _answer(s))]
+    return rows if s.get("load") == "observed" else [*rows, ("answer", _answer(s))]
 
 
 def _print_numbers(s: Mapping[str, Any], out: Console) -> None:

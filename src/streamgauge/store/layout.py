@@ -18,6 +18,8 @@ SETS_FOLDER = "sets"
 
 REMEDY = "choose another place with --runs or STREAMGAUGE_RUNS, or free space there"
 STATUSES = ("running", "finished", "interrupted", "failed")
+# Whose query was measured: ours under our load, or that of an application which was watched, or whose log was read.
+ORIGINS = ("run", "attach", "import")
 
 
 def default_root(environ: Mapping[str, str]) -> Path:

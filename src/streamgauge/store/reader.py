@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.errors import InvalidExperimentError, StreamgaugeError, UsageError, closest
 from streamgauge.store.layout import (
     EVENTS_FILE,
+    ORIGINS,
     RUN_FILE,
     SCHEDULE_FILE,
     SCHEMA_VERSION,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _REQUIRED = {"run_id": str, "status": str, "workload": str, "created": str}
 _OPTIONAL = {
+    "origin": str,
     "configuration": dict,
     "environment": dict,
     "load": dict,
@@ -66,6 +68,16 @@ class StoredRun:
     status: str
     document: dict[str, Any]
 
+    @property
+    def origin(self) -> str:
+        """Where the run comes from: run, attach or import."""
+        return str(self.document.get("origin") or ORIGINS[0])
+
+    @property
+    def is_observed(self) -> bool:
+        """The query ran by itself: its load is not ours, and not known."""
+        return self.origin != ORIGINS[0]
+
     def progress(self) -> list[dict[str, Any]]:
         """Return the raw progress documents; a last line that a kill cut short is left out."""
         path = self.path / EVENTS_FILE
@@ -79,19 +91,21 @@ class StoredRun:
 
     def batches(self) -> "list[Batch]":
         """Return the micro-batches that the progress documents report."""
-        from streamgauge.measure.batch import batches_from_progress
+        from streamgauge.measure.batch import batches_from_progress, observed_batches
 
         documents = self.progress()
         try:
-            return batches_from_progress(documents)
+            return observed_batches(documents) if self.is_observed else batches_from_progress(documents)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             what = f"a progress document is not one of Spark's ({type(error).__name__}: {error})"
             raise _damaged(what, self.path / EVENTS_FILE) from error
 
     def schedule(self) -> "Schedule":
-        """Return the compiled arrival process."""
+        """Return the compiled arrival process; of a query that was observed, when its rows came as far as is known."""
         from streamgauge.arrivals.schedule import Schedule
 
+        if self.is_observed:
+            return self._observed_schedule()
         path = self.path / SCHEDULE_FILE
         try:
             return Schedule.load(path)
@@ -99,6 +113,17 @@ class StoredRun:
             raise _damaged(f"the schedule cannot be read: {error.strerror or error}", path) from error
         except Exception as error:  # NumPy's answers to a foreign file are of many kinds
             raise _damaged(f"not a schedule ({error})", path) from error
+
+    def _observed_schedule(self) -> "Schedule":
+        from streamgauge.measure.observed import observed_schedule
+
+        batches = self.batches()
+        if not batches:
+            raise InvalidExperimentError(
+                "the run has no micro-batch", where=str(self.path), remedy="choose a run in which something was read"
+            )
+        trigger_s = (self.document.get("configuration") or {}).get("trigger_s")
+        return observed_schedule(batches, trigger_s if isinstance(trigger_s, int | float) else None)
 
     def table(self, name: str) -> "pa.Table | None":
         """Return the table NAME.parquet, or None when the run has none."""
@@ -309,6 +334,8 @@ def _check(document: Mapping[str, Any], path: Path) -> None:
             problems.append(f'"{key}" must be {_TYPE_WORDS[kind]}, not {reprlib.repr(value)}')
     if isinstance(document.get("status"), str) and document["status"] not in STATUSES:
         problems.append(f'"status" must be one of {", ".join(STATUSES)}, not {reprlib.repr(document["status"])}')
+    if isinstance(document.get("origin"), str) and document["origin"] not in ORIGINS:
+        problems.append(f'"origin" must be one of {", ".join(ORIGINS)}, not {reprlib.repr(document["origin"])}')
     if problems:
         raise _damaged("; ".join(problems), path)
 
@@ -333,7 +360,7 @@ def _key_numbers(summary: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows += [
         ("backlog", f"mean {_known(backlog['mean'], format_count)}, max {_known(backlog['max'], format_count)}"),
         ("batches", f"{summary['batches']} measured, duration mean {_known(duration['mean'], format_duration)}"),
-        ("events", f"{summary['events']:,} offered, {summary['events_processed']:,} processed"),
+        ("events", f"{_known(summary['events'], '{:,}'.format)} offered, {summary['events_processed']:,} processed"),
     ]
     return [row for row in rows if not (is_offline and row[0] == "backlog")]
 

@@ -18,6 +18,7 @@ from streamgauge.files import write_whole
 from streamgauge.store.layout import (
     EVENTS_FILE,
     LOG_FILE,
+    ORIGINS,
     REMEDY,
     RUN_FILE,
     SCHEDULE_FILE,
@@ -99,7 +100,8 @@ class RunWriter:
         }
         later = dict.fromkeys(("configuration", "environment", "load", "summary", "verdict"))
         # The identity stands first for people who open the file, and wins over what the caller gives.
-        whole = {**identity, **later, "reasons": [], **document, **identity, "process": current_process()}
+        usual: dict[str, Any] = {"origin": ORIGINS[0], **later, "reasons": []}
+        whole = {**identity, **usual, **document, **identity, "process": current_process()}
         try:
             return cls(folder, whole)
         except BaseException:

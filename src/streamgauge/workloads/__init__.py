@@ -6,7 +6,7 @@ from importlib import import_module
 from streamgauge.errors import UsageError, closest
 from streamgauge.workloads.workload import OutputMode, Window, Workload
 
-__all__ = ["OutputMode", "Window", "Workload", "catalogue", "find_workload", "find_workloads"]
+__all__ = ["OutputMode", "Window", "Workload", "catalogue", "find_workload", "find_workloads", "is_prototype"]
 
 
 # One module per workload, in the order in which `list` shows them.
@@ -33,8 +33,21 @@ def catalogue() -> dict[str, Workload]:
     return {workload.name: workload for name in MODULES for workload in [_load(name)]}
 
 
+def is_prototype(name: str) -> bool:
+    """Tell a prototype file from a name of the catalogue.
+
+    >>> is_prototype("examples/prototypes/ysb.yaml"), is_prototype("ysb")
+    (True, False)
+    """
+    return name.endswith((".yaml", ".yml"))
+
+
 def find_workload(name: str) -> Workload:
-    """Find a workload by its name."""
+    """Find a workload by its name, or read it from a prototype file."""
+    if is_prototype(name):
+        from streamgauge.prototype.workload import prototype_workload
+
+        return prototype_workload(name)
     known = catalogue()
     if name not in known:
         raise UsageError(f'unknown workload "{name}"', remedy=closest(name, known))

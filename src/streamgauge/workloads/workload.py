@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from streamgauge.events import EventStream, Field, Parameters
+from streamgauge.workloads.executed_plan import PlanNode
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,7 +19,7 @@ OutputMode = Literal["append", "update", "complete"]
 
 @dataclass(frozen=True)
 class Window:
-    """The event-time windows of a workload: their length, their slide and the column with their start."""
+    """The event-time windows of a workload: their length, their slide and the column that tells their time."""
 
     length_s: float
     slide_s: float
@@ -51,6 +52,8 @@ class Workload:
     depends on where micro-batches end, `reference_function` takes the place of the reference: it gets events,
     parameters, seed and the number of events up to each of these ends, and its docstring tells what it computes.
     `variants` are other published definitions of the same query, by the value of the parameter `semantics`.
+    `defaults` are settings of a run that hold where the user gives none. A dataflow that `draws` gets the seed as its
+    third argument. `check_plan` refuses an executed plan that is not what was asked for.
     """
 
     name: str
@@ -58,7 +61,7 @@ class Workload:
     question: str
     events: EventStream
     parameters: type[Parameters]
-    dataflow: "Callable[[DataFrame, Any], DataFrame]"
+    dataflow: "Callable[..., DataFrame]"
     output: tuple[Field, ...]
     output_mode: Callable[[Any], OutputMode | None]
     operators: str
@@ -83,6 +86,14 @@ class Workload:
     limits: Callable[[Any, float], None] = lambda _p, _rate_per_s: None
     variant: str = ""
     variants: "dict[str, Workload]" = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    draws: bool = False
+    check_plan: Callable[[PlanNode], None] | None = None
+    warnings: tuple[str, ...] = ()
+
+    def build(self, df: "DataFrame", parameters: Any, seed: int) -> "DataFrame":
+        """Build the dataflow over a stream of its events that has this seed."""
+        return self.dataflow(df, parameters, seed) if self.draws else self.dataflow(df, parameters)
 
     def check(self, parameters: Any, rate_per_s: float) -> None:
         """Refuse a rate that events or query do not allow with these parameters."""

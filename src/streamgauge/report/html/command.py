@@ -38,6 +38,8 @@ _OPTIONS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("seed", "--seed", str),
 )
 _ALWAYS = 4
+# What a run of a prototype keeps beside its parameters: no option sets it.
+_NOT_SET = ("application", "ns_per_cycle")
 
 
 def _settings(configuration: Mapping[str, Any]) -> list[str]:
@@ -59,10 +61,11 @@ def _changed(workload: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters that differ from the defaults of the workload, or all of them when it is not known."""
     from streamgauge.workloads import find_workload
 
+    parameters = {name: value for name, value in parameters.items() if name not in _NOT_SET}
     try:
         base = find_workload(workload)
     except StreamgaugeError:
-        return dict(parameters)
+        return parameters
     semantics = parameters.get("semantics")
     defaults = base.variants.get(str(semantics), base).parameters().model_dump()
     changed = {name: value for name, value in parameters.items() if value != defaults.get(name)}
@@ -101,9 +104,9 @@ def _as_asked(stored: StoredRun) -> dict[str, Any]:
 
 
 def command_lines(stored: StoredRun) -> list[str]:
-    """Return the command that repeats a run, an option per line; nothing when its settings are not stored."""
+    """Return the command that repeats a run, an option per line; nothing when it is not known, or not ours."""
     configuration = _as_asked(stored)
-    if not configuration:
+    if not configuration or stored.is_observed:
         return []
     workload, parameters = stored.document["workload"], configuration.get("parameters") or {}
     options = _settings(configuration)

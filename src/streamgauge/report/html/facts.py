@@ -10,6 +10,8 @@ from streamgauge.store import StoredRun
 from streamgauge.units import format_bytes, format_count, format_duration, format_rate
 
 LATENCY_COLUMNS = ("mean", "p50", "p90", "p95", "p99", "max")
+NOT_REPEATED = "The query ran by itself, so no command of streamgauge repeats it."
+_ORIGINS = {"attach": "watched in its own application", "import": "read from the event log of its application"}
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,7 @@ METRICS = (
     Metric("offline_rate_per_s", "offline maximum", format_rate),
     *_each("end_to_end_latency_s", "end-to-end latency", format_duration, LATENCY_COLUMNS),
     *_each("window_latency_s", "window latency", format_duration, ("mean", "max")),
+    *_each("source_to_sink_latency_s", "estimated latency from source to sink", format_duration, ("mean", "p95")),
     *_each("backlog_events", "backlog", format_count, ("mean", "max")),
     Metric("backlog_events.slope_per_s", "backlog slope", format_count, "events/s", has_ratio=False),
     Metric("back_pressure.total_s", "time behind", format_duration, has_ratio=False),
@@ -124,6 +127,8 @@ def latency_rows(s: Mapping[str, Any]) -> list[tuple[str, str, Mapping[str, Any]
     if s.get("window_latency_s"):
         windows = s["window_latency_s"]
         rows.append((f"window end ({windows['count']} windows)", "window_latency_s", windows))
+    if s.get("source_to_sink_latency_s"):
+        rows.append(("source to sink, estimated", "source_to_sink_latency_s", s["source_to_sink_latency_s"]))
     return rows
 
 
@@ -158,6 +163,8 @@ def question(stored: StoredRun) -> str | None:
     """Return the question that the workload asks; None for what is not in the catalogue."""
     from streamgauge.workloads import find_workload
 
+    if stored.is_observed:
+        return None
     try:
         return find_workload(stored.document["workload"]).question
     except StreamgaugeError:
@@ -213,13 +220,29 @@ def _versions(environment: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} {version}" for name, version in known.items() if version) or "unknown"
 
 
+def _observed(stored: StoredRun, configuration: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Tell a query that ran by itself."""
+    query = stored.document.get("query") or {}
+    application = query.get("application") or {}
+    known = [
+        ("query", query.get("name") or query.get("id")),
+        ("application", application.get("name") or application.get("id")),
+        ("from", configuration.get("source")),
+        ("into", configuration.get("sink")),
+    ]
+    return [("load", f"not ours: {_ORIGINS[stored.origin]}"), *((name, str(text)) for name, text in known if text)]
+
+
 def what_was_run(stored: StoredRun, s: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return workload, load, machine and versions; what is not stored is called unknown."""
     document = stored.document
     configuration, environment = document.get("configuration") or {}, document.get("environment") or {}
     asked = question(stored)
     rows = [("workload", document["workload"]), *([("question", asked)] if asked else [])]
-    if configuration:
+    if stored.is_observed:
+        rows += _observed(stored, configuration)
+        rows.append(("Spark", _spark(configuration, environment, s)))
+    elif configuration:
         rows += [("load", _load(configuration, s)), ("time", _time(configuration))]
         rows.append(("Spark", _spark(configuration, environment, s)))
     else:

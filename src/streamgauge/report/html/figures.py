@@ -18,9 +18,11 @@ from streamgauge.units import format_bytes, format_count, format_duration, forma
 Figure = Chart | Missing
 
 SINCE_START = "time since the load began"
+SINCE_FIRST = "time since the first micro-batch began"
 SINCE_OPEN = "time since the query was let at the events"
 NO_BATCHES = "The run has no micro-batches: it ended before any was reported."
 OFFLINE = "All events were there from the start: latency and backlog mean nothing then and are not reported."
+NOT_OURS = "The query ran by itself, under a load that is not ours, so nobody can tell."
 BINS = 48
 # From this ratio of largest to median latency on, a linear axis would squeeze most events into a corner.
 LONG_TAIL = 6.0
@@ -34,7 +36,15 @@ def time_axis(runs: Sequence[RunSeries]) -> Axis:
 
 def time_title(run: RunSeries) -> str:
     """Name the axis of time."""
+    if run.stored.is_observed:
+        return SINCE_FIRST
     return SINCE_OPEN if run.is_offline else SINCE_START
+
+
+def _no_schedule(run: RunSeries) -> str:
+    if not run.points:
+        return NO_BATCHES
+    return NOT_OURS if run.stored.is_observed else "The schedule is not stored, so nobody can tell."
 
 
 def _merged(run: RunSeries) -> str:
@@ -130,6 +140,8 @@ def rate_figure(run: RunSeries) -> Figure:
         if run.is_offline
         else "while the load is sustained it follows the offered one, and swings around it."
         if offered is not None
+        else "the offered rate is not known, because the load is not ours."
+        if run.stored.is_observed
         else "the offered rate is not drawn, because the schedule is not stored."
     )
     return Chart(
@@ -162,7 +174,7 @@ def backlog_figure(run: RunSeries) -> Figure:
     if run.is_offline:
         return Missing(title, OFFLINE)
     if "backlog_events" not in run.points:
-        return Missing(title, NO_BATCHES if not run.points else "The schedule is not stored, so nobody can tell.")
+        return Missing(title, _no_schedule(run))
     return _over_time(
         run,
         title,
@@ -182,7 +194,7 @@ def latency_figure(run: RunSeries) -> Figure:
     if run.is_offline:
         return Missing(title, OFFLINE)
     if "end_to_end_latency_mean_s" not in run.points:
-        return Missing(title, NO_BATCHES if not run.points else "The schedule is not stored, so nobody can tell.")
+        return Missing(title, _no_schedule(run))
     return _over_time(
         run,
         title,
@@ -202,6 +214,8 @@ def latency_figure(run: RunSeries) -> Figure:
 def _no_latency(run: RunSeries) -> str:
     if run.is_offline:
         return OFFLINE
+    if run.stored.is_observed:
+        return NOT_OURS
     return "The run has no latency histogram: it ended before one was stored, or no event was due in the measured time."
 
 
@@ -349,9 +363,9 @@ def _split_phases(run: RunSeries) -> dict[str, Floats]:
 
 
 def _bare_batch(run: RunSeries, row: int, parts: dict[str, Floats]) -> Batch:
-    names = ("batch_id", "started_us", "emitted_us", "finished_us", "first", "last", "left")
+    names = ("batch_id", "started_us", "emitted_us", "finished_us", "first", "last")
     numbers = {name: int(run.batches[name][row]) for name in names}
-    return Batch(**numbers, phases_s={name: float(values[row]) for name, values in parts.items()})
+    return Batch(**numbers, left=0, phases_s={name: float(values[row]) for name, values in parts.items()})
 
 
 def phase_figure(run: RunSeries) -> Figure:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.experiment.stored import differences
 from streamgauge.report.html import facts
+from streamgauge.report.html.application import ApplicationPart, stored_application
 from streamgauge.report.html.chart import Missing
 from streamgauge.report.html.command import command, has_masked, spark_settings
 from streamgauge.report.html.figures import (
@@ -57,6 +58,11 @@ _VARYING_CARDS = (
     ("backlog_events.max", "Highest backlog, events", "mean {backlog_events.mean}"),
     *_CARDS[4:],
 )
+_OBSERVED_CARDS = (
+    ("processed_rate_per_s", "Processed rate", "ingested {ingested_rate_per_s}"),
+    ("source_to_sink_latency_s.mean", "Latency from source to sink, estimated", "p95 {source_to_sink_latency_s.p95}"),
+    *_CARDS[4:],
+)
 _OFFLINE_CARDS = (
     ("offline_rate_per_s", "Maximum rate", "with all events there at once"),
     ("events_processed", "Events processed", "of {events}"),
@@ -94,6 +100,7 @@ class RunPage:
     what: list[tuple[str, str]]
     sections: tuple[Section, ...]
     stages: list[StageRow]
+    application: ApplicationPart | Missing | None
     command: str
     spark: Mapping[str, str]
     is_masked: bool
@@ -132,7 +139,8 @@ def _cards(summary: Mapping[str, Any]) -> tuple[Card, ...]:
     if not facts.has_numbers(summary):
         return ()
     is_varying = (summary.get("steady_state") or {}).get("settled") is None
-    chosen = _OFFLINE_CARDS if summary.get("load") == "offline" else _VARYING_CARDS if is_varying else _CARDS
+    special = {"offline": _OFFLINE_CARDS, "observed": _OBSERVED_CARDS}
+    chosen = special.get(str(summary.get("load")), _VARYING_CARDS if is_varying else _CARDS)
     return tuple(Card(name, facts.METRIC[path], _below(below)) for path, name, below in chosen)
 
 
@@ -178,6 +186,7 @@ def _run_page(run: RunSeries, number: int) -> RunPage:
         what=facts.what_was_run(run.stored, run.summary),
         sections=_sections(run, stages),
         stages=stages,
+        application=stored_application(run.stored),
         command=command(run.stored),
         spark=spark_settings(run.stored),
         is_masked=has_masked(run.stored),

@@ -267,10 +267,13 @@ def read_series(stored: StoredRun, spans: Iterable[Mark] = ()) -> RunSeries:
     if not load:
         return RunSeries(stored, summary, damage=tuple(reader.damage), spans=tuple(spans))
     is_offline = summary.get("load") == "offline"
-    schedule = reader.read(stored.schedule, None)
+    # When the rows of a query came that was observed is inferred, and not shown as if it were known.
+    schedule = None if stored.is_observed else reader.read(stored.schedule, None)
     nothing: dict[str, Floats] = {}
     no_batches: list[Batch] = []
     batches = reader.read(lambda: _table(stored, "batches"), nothing)
+    if stored.is_observed:
+        batches = {name: values for name, values in batches.items() if not np.isnan(values).all()}
     if not batches:
         reported = reader.read(stored.batches, no_batches)
         batches = _batch_columns(reported, schedule, load, is_offline=is_offline) if reported else {}

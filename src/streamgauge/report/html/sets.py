@@ -429,14 +429,38 @@ def _threshold_rows(rows: Sequence[Mapping[str, Any]]) -> SetTable:
     )
 
 
+def _order_rows(rows: Sequence[Mapping[str, Any]]) -> SetTable:
+    return SetTable(
+        "Orders",
+        ("order", "verdict", "why"),
+        tuple(
+            (
+                Cell(str(row.get("text") or "unknown")),
+                _verdict(row.get("verdict")),
+                Cell(_reasons(row.get("reason"))),
+            )
+            for row in rows
+        ),
+        "An order passes when the medians over the runs have it and the difference is shown at 95 % confidence; with "
+        "the medians alone it is unknown.",
+        words=3,
+    )
+
+
+def _count_verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
+    counts = {verdict: sum(verdict_of(row.get("verdict")) == verdict for row in rows) for verdict in _VERDICTS}
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    return f"{len(rows)}: {told}" if rows else "none"
+
+
 def _suite(set_: ReportedSet, runs: Runs) -> ReportedSet:
     rows = items(set_.result.get("runs")) or items(set_.stored.document["members"])
     groups = _groups(items(set_.stored.document["members"]), runs)
-    counts = {verdict: sum(verdict_of(row.get("verdict")) == verdict for row in rows) for verdict in _VERDICTS}
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     baseline = mapping(set_.result.get("baseline"))
-    lines = [("runs", f"{len(rows)}: {told}" if rows else "none"), *_baseline_facts(baseline)]
-    tables = (_run_rows(rows), _threshold_rows(rows), _baseline_rows(baseline), _spread(groups))
+    lines = [("runs", _count_verdicts(rows)), *_baseline_facts(baseline)]
+    orders = items(set_.result.get("orders"))
+    lines += [("orders", _count_verdicts(orders))] if orders else []
+    tables = (_order_rows(orders), _run_rows(rows), _threshold_rows(rows), _baseline_rows(baseline), _spread(groups))
     drawn = [(name, run) for name, group in groups.items() for run in group]
     return replace(
         set_,
