@@ -90,6 +90,7 @@ def test_what_a_log_tells_is_known_and_what_it_does_not_tell_is_null_with_a_reas
     stored = load(path)["clicks"]
     summary, configuration = stored.document["summary"], stored.document["configuration"]
     assert (configuration["trigger_s"], configuration["shuffle_partitions"]) == (2.0, 3)
+    assert configuration["source_partitions"] == 2
     assert (configuration["master"], stored.document["load"]["cores"]) == ("local[2]", 2)
     assert stored.document["environment"]["packages"]["pyspark"] == path.stem.removeprefix("spark-")
     # 2000 rows in every two seconds; the first micro-batches took longer.

@@ -120,6 +120,17 @@ def test_micro_batches_of_one_size_leave_the_split_to_an_assumption():
     assert fixed + 50_000 * value == pytest.approx(0.008 + 0.060, rel=0.02)
 
 
+def test_odd_micro_batches_of_a_run_of_one_size_do_not_decide_what_a_row_costs():
+    run = run_of(three_stages(), 3, trigger_s=1.0)
+    batches, tasks = run.columns()
+    # Two of them are smaller and slower, as the first ones after a start are.
+    odd = batches["batch_id"][15:17]
+    batches["events"] = np.where(np.isin(batches["batch_id"], odd), 85_000, batches["events"])
+    tasks["cpu_s"] = tasks["cpu_s"] * np.where(np.isin(tasks["batch_id"], odd), 2.0, 1.0)
+    fitted = fit_model([make_sample(run.facts, batches, tasks)], draws=5)
+    assert cost(fitted, 0, "per_row_s")[0] == pytest.approx(1.2e-6, rel=0.15)
+
+
 def test_a_static_table_is_not_taken_for_the_source():
     query = three_stages()
     table = Stage("table", "cores", TaskCost(wait_s=0.005, fixed_s=0.001), per_event=0.0)

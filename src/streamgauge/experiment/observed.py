@@ -5,6 +5,7 @@ is not measured, because nobody knows since when its rows had waited.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,15 @@ def shuffle_partitions(documents: Sequence[Mapping[str, Any]], query: "QueryLog"
     return stored[-1] if stored else query.shuffle_partitions
 
 
+def source_partitions(stages: "Sequence[Stage]") -> int | None:
+    """Return in how many parts a query reads its sources: the tasks of stages that read no other, in most batches."""
+    tasks: Counter[int] = Counter()
+    for stage in stages:
+        if not stage.parents and stage.stage_attempt == 0:
+            tasks[stage.batch_id] += stage.stage_tasks
+    return Counter(tasks.values()).most_common(1)[0][0] if tasks else None
+
+
 def observed_configuration(
     documents: Sequence[Mapping[str, Any]],
     query: "QueryLog",
@@ -73,6 +83,7 @@ def observed_configuration(
         "trigger_s": trigger_s,
         "master": settings.get("spark.master"),
         "shuffle_partitions": shuffle_partitions(documents, query),
+        "source_partitions": source_partitions(query.stages),
         "source": source,
         "sink": sink,
         "mode": mode,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,9 @@ CLEAR_ERRORS, MOST_SLOWDOWN = 3.0, 2.0
 RUN_CV = 0.10
 # Doubt grows slower beyond this many errors, and work hardly exceeds the time of its task.
 HUBER_ERRORS, EXCESS = 2.0, 0.02
+
+# The middle half of the micro-batches of a run differs by less than this when they are all of one size.
+_ALIKE = 0.05
 
 Costs = dict[str, float]
 Solver = Callable[[Floats, Floats], Costs]
@@ -76,7 +80,7 @@ class Calibration:
         usual, scatter = self._usual(k, features)
         worth = 1.0 / data.tasks
         if self.structure.sources[k]:
-            worth = worth * _inner(data.size)
+            worth = worth * _inner(data.size, self.structure.run[data.batch])
         fit = fit_costs(design, data.cpu_s, worth, prior=usual, prior_sd=scatter)
         prior_weights = np.where(np.isfinite(scatter), 1.0 / scatter**2, 0.0)
         reach = np.where(np.isfinite(scatter), scatter, 0.0)
@@ -102,7 +106,7 @@ class Calibration:
         return work, data.sums(data.wall_s / data.tasks, self.structure.batches)
 
     def _of_cores(self, cores: int) -> npt.NDArray[np.bool_]:
-        return np.array([self.structure.samples[r].facts.cores == cores for r in self.structure.run])
+        return np.asarray(self.structure.cores == cores)
 
     def _ratios(self, k: int, costs: Costs, cores: int) -> list[tuple[float, float]]:
         """Return wall time by CPU time of the work of stage k on some cores, inside and between runs, with errors."""
@@ -170,7 +174,7 @@ class Calibration:
     def expected_s(self, k: int, cost: TaskCost, background: float) -> Floats:
         """Return the time that each measured task of stage k should have taken."""
         data = self.structure.data[k]
-        cores = np.array([s.facts.cores for s in self.structure.samples])[self.structure.run][data.batch]
+        cores = self.structure.cores[data.batch]
         slowdown = contention(
             np.minimum(cores, data.tasks), background=background, processors=self.structure.processors
         )
@@ -187,11 +191,19 @@ class Calibration:
         return replace(cost, fixed_s=max(0.0, float(cost.fixed_s) + left_s / (1 + outside)))
 
 
-def _inner(values: Floats) -> Floats:
-    """Return weights that keep single micro-batches of another size than all others from deciding a slope."""
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-    reach = 3 * max(float(high - low), 1e-3 * float(middle))
-    return np.asarray(np.minimum(1.0, (reach / np.maximum(np.abs(values - middle), 1e-9)) ** 2))
+def _inner(rows: Floats, run: npt.NDArray[Any]) -> Floats:
+    """Return weights that keep single micro-batches of another size than all others of a run from deciding a slope.
+
+    They are special in other ways as well: the first ones, or one after a stall.
+    """
+    weights = np.ones_like(rows)
+    for number in np.unique(run):
+        own = rows[run == number]
+        low, middle, high = np.quantile(own, [0.25, 0.5, 0.75])
+        if high - low < _ALIKE * middle:
+            reach = 3 * max(float(high - low), 1e-3 * float(middle))
+            weights[run == number] = np.minimum(1.0, (reach / np.maximum(np.abs(own - middle), 1e-9)) ** 2)
+    return weights
 
 
 def _doubt(errors: Floats) -> Floats:

@@ -56,6 +56,7 @@ class Structure:
         self.batches = len(self.run)
         self.is_new = np.concatenate([np.append(1.0, np.zeros(s.batches - 1)) for s in samples])
         self.events = np.concatenate([s.events for s in samples])
+        self.cores = np.concatenate([np.full(s.batches, s.facts.cores) for s in samples])
         self.processors = max(s.facts.processors for s in samples)
         self.is_stateful = any(bool(np.any(s.state_rows > 0)) for s in samples)
         self.stages = len(samples[0].stages)
@@ -245,10 +246,6 @@ class Structure:
     def kind(self, k: int) -> str:
         """Return what stage k reads: the source, a shuffle, or a static table."""
         return "source" if self.sources[k] else "shuffle" if self.data[k].size.any() else "table"
-
-    def cores(self) -> npt.NDArray[np.int64]:
-        """Return the core count of every micro-batch."""
-        return np.array([s.facts.cores for s in self.samples])[self.run]
 
     def source_rows(self) -> list[Floats]:
         """Return the events per task of the source, of every run."""

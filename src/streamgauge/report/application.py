@@ -138,7 +138,7 @@ def parents_text(task: Task) -> str:
 
 def component_rows(costs: Costs) -> list[tuple[str, ...]]:
     """Return the cells of `COMPONENT_COLUMNS` for each component."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for one in costs.application.components:
         count = costs.tuples[one.name]
         tuples = "windows" if count is None else f"{count:.4g}"

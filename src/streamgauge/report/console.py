@@ -23,7 +23,7 @@ def key_values(rows: Iterable[tuple[str, str]]) -> Table:
     """Return names and texts as two columns."""
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold", min_width=12)
-    table.add_column()
+    table.add_column(overflow="fold")
     for name, text in rows:
         table.add_row(name, Text(text))
     return table
