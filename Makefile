@@ -19,8 +19,8 @@ demo: setup ## measure YSB for half a minute and show the summary
 	@$(BIN)/streamgauge run ysb --rate 100k --duration 30s
 
 test: setup lint ## formatter, linter, type check, all tests
-	@$(BIN)/pytest -q -m "not spark and not fault"
-	@$(BIN)/pytest -q -m "spark and not fault"
+	@$(BIN)/pytest -q -n 2 -m "not spark and not fault"
+	@$(BIN)/pytest -q -n 2 --dist loadfile -m "spark and not fault"
 	@$(BIN)/pytest -q -m fault
 
 lint: setup ## formatter, linter and strict type check

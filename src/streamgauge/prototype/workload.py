@@ -38,6 +38,8 @@ CONF = {
     # By default Spark sorts all rows before it deals them out in turns. Without, it repeats a whole stage instead of a
     # task when an executor is lost.
     "spark.sql.execution.sortBeforeRepartition": "false",
+    # Spark joins the partitions of streams that are shuffled alike; here those of each parent stay apart.
+    "spark.sql.unionOutputPartitioning": "false",
 }
 
 OF_WINDOWS = {
