@@ -18,7 +18,7 @@ CALIBRATION = (
     {"rate_per_s": 400_000.0, "shuffle_partitions": 8},
     {"rate_per_s": 150_000.0, "shuffle_partitions": 8, "cores": 1, "machine_cores": 2},
 )
-REPLICATIONS = 40
+REPLICATIONS = 30
 
 
 def truth(query, seeds=range(900, 903), **settings):

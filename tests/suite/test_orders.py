@@ -115,8 +115,7 @@ def test_the_reason_tells_medians_ratio_interval_and_what_was_required():
     found = judge("fast > slow", FAST, SLOW)
     assert (found.left, found.right) == (100.5, 50.5)
     assert found.text == (
-        f"{RATE} is 100.5/s for fast and 50.5/s for slow: "
-        f"1.99 times, between {effect.low:.3g} and {effect.high:.3g}, as required >"
+        f"fast has 100.5/s, slow 50.5/s: 1.99 times, between {effect.low:.3g} and {effect.high:.3g}, as required >"
     )
     assert judge("slow > fast", SLOW, FAST).text.endswith("but required >")
     assert judge("a ~ 1% b", FAST, FAST).text.endswith("which cannot decide ~ 1% at 95 % confidence")

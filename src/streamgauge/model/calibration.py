@@ -28,7 +28,7 @@ STAGE_SD = 0.15
 # processes do the work.
 CLEAR_ERRORS, MOST_SLOWDOWN = 3.0, 2.0
 # How far the level of one run is from that of another with the same settings, while no repetitions tell: word counts
-# on all events at once differed by 11 and by 16 %.
+# on all events at once had standard deviations of 12 and 16 %.
 RUN_CV = 0.10
 # Doubt grows slower beyond this many errors, and work hardly exceeds the time of its task.
 HUBER_ERRORS, EXCESS = 2.0, 0.02

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DRAWS = 100
 SEED = 20_201_109
-MIN_RUNS_FOR_CV = 3
+USUAL_RUNS = 4
 ENOUGH_BATCHES = 20
 DEFAULT_DISPATCH_S = 0.001
 
@@ -168,7 +168,9 @@ class _Fit:
             wall_all += wall
         runs = range(len(self.samples))
         levels = [wall_all[self.structure.run == r].sum() / expected_all[self.structure.run == r].sum() for r in runs]
-        run_cv = max(RUN_CV / 2, float(np.std(np.log(levels), ddof=1))) if len(levels) >= MIN_RUNS_FOR_CV else RUN_CV
+        # What is usual counts as much as five runs do.
+        squares = float(np.sum((np.log(levels) - np.mean(np.log(levels))) ** 2))
+        run_cv = float(np.sqrt((USUAL_RUNS * RUN_CV**2 + squares) / (USUAL_RUNS + len(levels) - 1)))
         noise = Noise(phases, gaps, np.stack(factors, axis=1), self.structure.run.astype(np.int64), tuple(cvs))
         return noise, run_cv
 

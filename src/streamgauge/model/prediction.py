@@ -23,6 +23,8 @@ from streamgauge.units import format_count, format_rate
 from streamgauge.verdict import Verdict
 
 REPLICATIONS = 200
+# As many more have the likeliest parameters; their median is the value.
+LIKELIEST = 40
 CAPACITY_QUERIES = 60
 SEED = 20_261_116
 # How much less certain costs are per factor e of rows beyond the measured ones, per doubling of cores or partitions.
@@ -47,13 +49,14 @@ class Estimate:
     high: float
 
     @classmethod
-    def of(cls, values: Floats) -> Self:
-        """Return the median of the replications and the interval that holds 90 % of them."""
-        known = values[np.isfinite(values)]
-        if not len(known):
+    def of(cls, values: Floats, likeliest: int) -> Self:
+        """Return the median of the first replications, which have the likeliest parameters, and 90 % of the others."""
+        first, others = (part[np.isfinite(part)] for part in (values[:likeliest], values[likeliest:]))
+        if not len(first) or not len(others):
             return cls(math.nan, math.nan, math.nan)
-        low, middle, high = np.quantile(known, [_LOW, 0.5, _HIGH])
-        return cls(float(middle), float(low), float(high))
+        value = float(np.median(first))
+        low, high = np.quantile(others, [_LOW, _HIGH])
+        return cls(value, min(value, float(low)), max(value, float(high)))
 
 
 @dataclass(frozen=True)
@@ -145,7 +148,7 @@ def predict(
     weights = _run_weights(model, settings, rows)
     outside = _outside(model, settings, rows)
     queries = _drawn_queries(model, outside.spread, replications, drawing)
-    simulation = simulate(queries, settings, replications=replications, rng=drawing, run_weights=weights)
+    simulation = simulate(queries, settings, replications=len(queries), rng=drawing, run_weights=weights)
     capacity = _capacity(model, settings, weights, outside.settings_spread, drawing)
     return _prediction(model, settings, simulation, capacity, outside)
 
@@ -220,13 +223,15 @@ def _run_weights(model: FittedModel, settings: Settings, rows: float) -> Floats:
 
 
 def _drawn_queries(model: FittedModel, spread: float, number: int, rng: np.random.Generator) -> list[Query]:
+    """Return the likeliest query some times, then as many draws as asked for."""
     paces = np.exp(model.run_cv * rng.standard_normal(number) - model.run_cv**2 / 2)
     scales = np.exp(spread * rng.standard_normal(number) - spread**2 / 2)
     draws = model.draws or (model.query,)
-    return [
+    drawn = [
         _scaled(draws[k % len(draws)], float(scale), float(pace))
         for k, (scale, pace) in enumerate(zip(scales, paces, strict=True))
     ]
+    return [model.query] * LIKELIEST + drawn
 
 
 def _scaled(query: Query, scale: float, pace: float) -> Query:
@@ -256,7 +261,7 @@ def _capacity(
         rows = float(np.median(found)) * min(settings.target_s, 60.0) / settings.tasks("source")
         beyond = max(1.0, rows / (model.ranges.task_rows[1] * MARGIN))
         more = min(MOST_WIDENING, PER_FACTOR_OF_ROWS * math.log(beyond))
-        found = found * np.exp(more * rng.standard_normal(len(found)))
+        found[LIKELIEST:] *= np.exp(more * rng.standard_normal(len(found) - LIKELIEST))
     return found
 
 
@@ -264,7 +269,7 @@ def _prediction(
     model: FittedModel, settings: Settings, simulation: Simulation, capacity: Floats, outside: _Outside
 ) -> Prediction:
     mean, (p50, p95) = simulation.latency_s((0.5, 0.95))
-    sustainable = Estimate.of(capacity)
+    sustainable = Estimate.of(capacity, LIKELIEST)
     rate = settings.law.mean_rate_per_s(settings.load_s)
     stable = rate < sustainable.value
     bottleneck, share = _bottleneck(model, settings, simulation)
@@ -281,15 +286,15 @@ def _prediction(
     return Prediction(
         settings=settings,
         calibrated_from=model.run_ids,
-        latency_mean_s=Estimate.of(mean),
-        latency_p50_s=Estimate.of(p50),
-        latency_p95_s=Estimate.of(p95),
-        batch_duration_s=Estimate.of(simulation.batch_duration_s()),
-        batch_events=Estimate.of(simulation.batch_events()),
-        processed_rate_per_s=Estimate.of(simulation.processed_rate_per_s()),
-        utilisation=Estimate.of(simulation.utilisation()),
+        latency_mean_s=Estimate.of(mean, LIKELIEST),
+        latency_p50_s=Estimate.of(p50, LIKELIEST),
+        latency_p95_s=Estimate.of(p95, LIKELIEST),
+        batch_duration_s=Estimate.of(simulation.batch_duration_s(), LIKELIEST),
+        batch_events=Estimate.of(simulation.batch_events(), LIKELIEST),
+        processed_rate_per_s=Estimate.of(simulation.processed_rate_per_s(), LIKELIEST),
+        utilisation=Estimate.of(simulation.utilisation(), LIKELIEST),
         sustainable_rate_per_s=sustainable,
-        load=Estimate.of(rate / capacity),
+        load=Estimate.of(rate / capacity, LIKELIEST),
         stable=stable,
         bottleneck=bottleneck,
         bottleneck_share=share,

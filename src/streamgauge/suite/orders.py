@@ -79,7 +79,7 @@ class Order:
         shown = [format_metric(value, METRICS[self.metric]) for value in sides]
         if shown[0] == shown[1] and sides[0] != sides[1]:
             shown = [f"{value!r}" for value in sides]
-        return f"{self.metric} is {shown[0]} for {self.left} and {shown[1]} for {self.right}"
+        return f"{self.left} has {shown[0]}, {self.right} {shown[1]}"
 
     def _say(self, sides: tuple[float, float], effect: "Effect", verdict: Verdict) -> str:
         ends = "" if effect.low is None else f", between {effect.low:.3g} and {effect.high:.3g}"
