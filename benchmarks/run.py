@@ -107,7 +107,7 @@ class Bench:
         fields = fields_read(self.session, workload, parameters, self._fresh())
         df = self.embedded(workload.events, parameters, rate_per_s=rate_per_s, fields=fields)
         with self.session.with_conf(workload.conf):
-            return self.throughput(workload.dataflow(df, parameters), mode=workload.output_mode(parameters) or "append")
+            return self.throughput(workload.build(df, parameters, 1), mode=workload.output_mode(parameters) or "append")
 
     def rate_micro_batch(self) -> DataFrame:
         return (

@@ -46,7 +46,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     def call(*arguments: str) -> Any:
         words = [sys.executable, "-m", "streamgauge", "services", *arguments, "--json"]
         environ = os.environ | {"STREAMGAUGE_CACHE": str(cache)}
-        done = subprocess.run(words, capture_output=True, text=True, timeout=120, env=environ)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=300, env=environ)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
 
@@ -202,7 +202,7 @@ def test_a_spark_cluster_of_two_workers_runs_a_job_and_leaves_no_executor(tmp_pa
         submit = f"--master {service.address} {options} pyspark-shell"
         environ = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_SUBMIT_ARGS": submit}
         command = [sys.executable, "-c", code]
-        done = subprocess.run(command, capture_output=True, text=True, env=environ, timeout=90)
+        done = subprocess.run(command, capture_output=True, text=True, env=environ, timeout=300)
         assert done.returncode == 0, done.stderr[-2000:]
         assert done.stdout.strip() == str([(n, sys.prefix) for n in range(2)]), "executors use the Python of this tool"
         assert [address for address in listens_at(service) if not is_loopback(address)] == []

@@ -116,6 +116,6 @@ def test_a_program_runs_by_itself_and_counts_as_the_reference(tmp_path: Path) ->
     (tmp_path / "app.py").write_text(export_program(application))
     # Isolated from this environment's paths, so that only installed packages can be imported.
     command = [sys.executable, "-I", "app.py", "--events", "20000", "--rate", "500"]
-    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert found.returncode == 0, found.stderr
     assert counts_in(found.stdout) == expected_counts(application, FiniteStream(20_000, 500.0, SEED))

@@ -15,7 +15,7 @@ from streamgauge.events import EventStream, Parameters, event_stream
 from streamgauge.experiment.settings import parse_seed, parse_settings
 from streamgauge.experiment.verify import BASE_TIME_US, FiniteStream
 from streamgauge.units import parse_count, parse_rate
-from streamgauge.workloads import catalogue
+from streamgauge.workloads import catalogue, find_workload, is_prototype
 from streamgauge.workloads.parameters import parse_parameters
 from streamgauge.workloads.reference import connect
 
@@ -111,8 +111,8 @@ FORMATS: dict[str, Callable[[Path, "pa.Schema"], FileWriter]] = {
 
 
 def _stream_of(name: str) -> EventStream:
-    workloads = catalogue()
-    return workloads[name].events if name in workloads else event_stream(name, where="generate")
+    is_workload = name in catalogue() or is_prototype(name)
+    return find_workload(name).events if is_workload else event_stream(name, where="generate")
 
 
 def generate(
