@@ -156,6 +156,16 @@ def test_a_noisy_backlog_that_every_batch_empties_passes_while_its_level_stays()
     assert judge_backlog(times_s, backlog, rate_per_s=200_000, left=np.zeros(60)).verdict is Verdict.PASS
 
 
+def test_a_backlog_that_rises_while_batches_find_their_length_fails_only_if_one_left_something_behind() -> None:
+    times_s = np.arange(20) * 1.5
+    backlog = 200_000 * (1.5 + 0.02 * times_s)
+    left = np.zeros(20)
+    assert judge_backlog(times_s, backlog, rate_per_s=200_000).verdict is Verdict.FAIL
+    assert judge_backlog(times_s, backlog, rate_per_s=200_000, left=left).verdict is Verdict.PASS
+    left[7] = 1
+    assert judge_backlog(times_s, backlog, rate_per_s=200_000, left=left).verdict is Verdict.FAIL
+
+
 def test_batches_at_capacity_do_not_pass_even_when_each_empties_the_queue() -> None:
     fixed_s, rate_per_s = 0.3, 200_000
     durations_s = np.cumsum(np.full(14, fixed_s))

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from streamgauge.cli.load_options import runs_workload
+from streamgauge.cli.load_options import Warmup, runs_workload
 from streamgauge.cli.options import EXIT_BY_VERDICT, Json, Quiet, print_json
 
 Within = Annotated[str, typer.Option("--within", help="How far apart the ends of the interval may be.")]
@@ -15,7 +15,7 @@ Latency = Annotated[str | None, typer.Option("--latency", help="A limit that a s
 Resume = Annotated[str | None, typer.Option("--resume", metavar="SET", help="Go on with an interrupted search.")]
 
 
-@runs_workload(without=("load", "arrivals"))
+@runs_workload(without=("load", "arrivals", "warmup"))
 def sustain(
     workload: Annotated[
         str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")
@@ -24,6 +24,7 @@ def sustain(
     within: Within = "5%",
     budget: Budget = None,
     latency: Latency = None,
+    warmup: Warmup = "25s",
     resume: Resume = None,
     quiet: Quiet = False,
     json_: Json = False,
@@ -34,7 +35,14 @@ def sustain(
 
     with progress_display(quiet=quiet) as monitor:
         found = search(
-            workload, within=within, budget=budget, latency=latency, resume=resume, monitor=monitor, **settings
+            workload,
+            within=within,
+            budget=budget,
+            latency=latency,
+            warmup=warmup,
+            resume=resume,
+            monitor=monitor,
+            **settings,
         )
     if json_:
         print_json(found.document())

@@ -1,14 +1,14 @@
-"""Runs that are parts of one larger experiment: the same workload and the same Spark session."""
+"""Runs that are parts of one larger experiment: the same workload, in one Spark session or each in its own."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streamgauge.clock import Clock
-from streamgauge.errors import RunFailedError
+from streamgauge.errors import RunFailedError, UsageError
 from streamgauge.events import Parameters
 from streamgauge.experiment.monitor import Monitor, Prefixed
-from streamgauge.experiment.run import Experiment, Run
+from streamgauge.experiment.run import Run, experiment
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.workloads import Workload
 
@@ -32,13 +32,13 @@ class Parts:
     root: Path
     monitor: Monitor
     clock: Clock
-    session: "Session"
+    session: "Session | None"
     verify: bool
 
     def run(self, settings: RunSettings, prefix: str) -> Run:
         """Make a run, with `prefix` before every line of its progress."""
         self.workload.check(self.parameters, settings.law.mean_rate_per_s(settings.load_s))
-        found = Experiment(
+        found = experiment(
             self.workload,
             self.parameters,
             replace(settings, verify=self.verify),
@@ -55,6 +55,9 @@ class Parts:
 
     def run_offline(self, settings: RunSettings, prefix: str) -> Run:
         """Find out about how fast the query is when all events are there at once."""
+        if settings.source != "embedded":
+            what = f"how fast the query can be is found with all events at once, which {settings.source} cannot give"
+            raise UsageError(what, where="--source", remedy="use --source embedded")
         offline = replace(
             settings,
             load="offline",

@@ -1,7 +1,8 @@
 """The highest rate that a workload sustains, as an interval between a rate that passes and a rate that fails.
 
-All probes share one Spark session, whose Java has compiled the query before the first of them: the answer is verified,
-and an offline load tells about where to begin.
+Every probe has a Java process of its own, as a run by itself would have: Java that has run the query before, in other
+probes, has compiled it better, and would promise rates that no new process reaches. The answer is verified once, and
+an offline load tells about where to begin.
 """
 
 import math
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
 LATENCY_LIMIT = re.compile(r"\s*(mean|p50|p90|p95|p99|max)\s*<=?\s*(\S.*)")
 # Where a search begins at least.
 MIN_RATE_PER_S = 1.0
-# Probes far from the border are half as long as others, but not shorter than this.
+# New Java compiles the query for about half of this time. The load rises meanwhile, or the queue that is left over from
+# then would hide for minutes whether a rate near the border is sustained.
+WARMUP = "25s"
+MIN_RAMP_S = 1.0
 # A rate that is sustained is drained after a few micro-batches of the longest kind.
 DRAIN_BATCHES = 4.0
 
@@ -102,12 +106,25 @@ class Sustained:
         }
 
 
+def rising(warmup: str | float) -> str:
+    """Return the law of a probe: the rate is reached at the end of the warm-up, and stays.
+
+    >>> rising("25s")
+    'ramp(over=25s)'
+    >>> rising(0)
+    'constant'
+    """
+    over_s = parse_duration(warmup, where="--warmup")
+    return f"ramp(over={over_s:g}s)" if over_s >= MIN_RAMP_S else "constant"
+
+
 def sustain(
     workload: str,
     *,
     within: str | float = "5%",
     budget: str | float | None = None,
     latency: str | None = None,
+    warmup: str | float = WARMUP,
     resume: str | None = None,
     events: str | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -121,7 +138,7 @@ def sustain(
     >>> sg.sustain("ysb", within="10%", budget="8min").search.bracket  # doctest: +SKIP
     """
     # A search is over constant rates, whatever load a prototype file describes.
-    asked = {"load": "open", "arrivals": "constant"} | settings
+    asked = {"load": "open", "warmup": warmup, "arrivals": rising(warmup)} | settings
     chosen, checked, parsed = prepare(workload, events, parameters, asked)
     root = Path(runs) if runs is not None else default_root(os.environ)
     searching = _Searching(
@@ -158,13 +175,10 @@ class _Searching:
 
     def execute(self, resume: str | None) -> Sustained:
         """Search until the interval is narrow enough or the budget is spent; every probe is stored at once."""
-        from streamgauge.engine.session import SessionSettings, temporary_session
-
         self.started_s = self.clock.monotonic_s()
         writer = self._writer(resume)
         try:
-            with temporary_session(SessionSettings(self.settings.master, self.settings.conf)) as session:
-                search = self._search(self._parts(session), writer)
+            search = self._search(writer)
         except BaseException as error:
             writer.update(status="interrupted")
             error.add_note(
@@ -175,8 +189,8 @@ class _Searching:
         writer.update(status="finished", result=found.document())
         return found
 
-    def _parts(self, session: "Session") -> Parts:
-        return Parts(self.workload, self.parameters, self.root, self.monitor, self.clock, session, self.settings.verify)
+    def _parts(self, session: "Session | None", *, verify: bool) -> Parts:
+        return Parts(self.workload, self.parameters, self.root, self.monitor, self.clock, session, verify)
 
     def _writer(self, resume: str | None) -> SetWriter:
         if resume is not None:
@@ -203,16 +217,19 @@ class _Searching:
                 remedy="repeat the options of the search that is to go on",
             )
 
-    def _search(self, parts: Parts, writer: SetWriter) -> Search:
+    def _search(self, writer: SetWriter) -> Search:
+        is_verified = False
         if "search" in writer.document:
             search = Search.from_dict(writer.document["search"])
             search.settings = replace(search.settings, within=self.within, budget_s=self._left_s(search.spent_s))
         else:
-            first = self.first_per_s or self._guess(parts, writer)
+            first = self.first_per_s or self._guess(writer)
+            is_verified = self.first_per_s is None
             probe_s = self.settings.load_s
             search = Search(
                 SearchSettings(first, within=self.within, budget_s=self._left_s(0.0), probe_s=probe_s, confirm=True)
             )
+        parts = self._parts(None, verify=self.settings.verify and not is_verified)
         while (rate_per_s := search.next_rate()) is not None:
             search.add(self._probe(parts, rate_per_s, search, writer))
             writer.update(search=search.to_dict())
@@ -224,9 +241,12 @@ class _Searching:
             return None
         return max(1.0, self.budget_s - (self.clock.monotonic_s() - self.started_s)) + spent_s
 
-    def _guess(self, parts: Parts, writer: SetWriter) -> float:
+    def _guess(self, writer: SetWriter) -> float:
         """Begin near the maximum that the query reaches when all events are there at once."""
-        found = parts.run_offline(self.settings, "first guess: ")
+        from streamgauge.engine.session import SessionSettings, temporary_session
+
+        with temporary_session(SessionSettings(self.settings.master, self.settings.conf)) as session:
+            found = self._parts(session, verify=self.settings.verify).run_offline(self.settings, "first guess: ")
         writer.add(found.run_id, role="first guess", verdict=found.verdict)
         rate_per_s = found.summary["processed_rate_per_s"]
         return max(MIN_RATE_PER_S, first_rate(rate_per_s)) if rate_per_s else self.settings.rate_per_s

@@ -97,6 +97,8 @@ def judge_backlog(
     `left` is what each micro-batch left behind because an admission limit cut it short. Where the slope alone
     decides nothing it may: a backlog that the batches took whole, the last and at least four in five of all, passes
     as long as its level stays, and one that none of at least four took whole fails when it grew with each of them.
+    A backlog that every batch took whole passes in spite of its slope, as long as its level stays: it is what came
+    during one batch, and it rises while the next batches find their length.
     """
     t, y = np.asarray(times_s, dtype=float), np.asarray(backlog, dtype=float)
     if t.shape != y.shape or t.ndim != 1:
@@ -104,12 +106,13 @@ def judge_backlog(
     if not rate_per_s > 0:
         raise ValueError(f"the offered rate must be above 0, not {rate_per_s}")
     trend = _judge_slope(t, y, rate_per_s, tolerance, rng)
-    if left is None or trend.verdict is not Verdict.UNKNOWN or len(t) < MIN_LEFT_POINTS:
+    if left is None or trend.verdict is Verdict.PASS or len(t) < MIN_LEFT_POINTS:
         return trend
-    rest = np.asarray(left, dtype=float)
+    rest, is_unknown = np.asarray(left, dtype=float), trend.verdict is Verdict.UNKNOWN
     if np.all(rest > 0):
-        return _judge_left(t, y, trend, tolerance * rate_per_s)
-    is_emptied = rest[-1] == 0 and np.count_nonzero(rest) <= MAX_LEFT_SHARE * len(rest)
+        return _judge_left(t, y, trend, tolerance * rate_per_s) if is_unknown else trend
+    allowed = MAX_LEFT_SHARE * len(rest) if is_unknown else 0
+    is_emptied = rest[-1] == 0 and np.count_nonzero(rest) <= allowed
     return _judge_emptied(y, rest, trend) if is_emptied and len(t) >= MIN_POINTS else trend
 
 

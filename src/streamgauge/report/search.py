@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from streamgauge.experiment.search import Bracket
-from streamgauge.experiment.sustain import Sustained
+from streamgauge.experiment.sustain import WARMUP, Sustained, rising
 from streamgauge.report.console import COLOURS, console, key_values, plain_table
 from streamgauge.units import format_duration, format_rate
 
@@ -60,12 +60,7 @@ def print_search(found: Sustained, out: Console | None = None) -> None:
     rows = [("stored as", found.set_id), ("see it", f"streamgauge report {found.set_id}")]
     low_per_s = found.search.bracket.low_per_s
     if low_per_s is not None:
-        # Probes meet a Java that has run for minutes; a run of its own needs time to get there. The answer was
-        # checked by the search.
-        rows.append(
-            (
-                "run again",
-                f"streamgauge run {found.workload} --rate {low_per_s:.0f} --warmup 30s --duration 75s --no-verify",
-            )
-        )
+        # A little longer than a probe; the answer was checked by the search.
+        settings = f"--rate {low_per_s:.0f} --arrivals '{rising(WARMUP)}' --warmup {WARMUP} --duration 60s --no-verify"
+        rows.append(("run again", f"streamgauge run {found.workload} {settings}"))
     out.print(key_values(rows))
