@@ -1,10 +1,12 @@
-"""`prototype calibrate` and `prototype export` on the command line."""
+"""`prototype calibrate`, `prototype export` and `prototype fit` on the command line."""
 
 import ast
 from pathlib import Path
 
 import pytest
 
+from streamgauge.experiment.fit import Error, Fitted
+from streamgauge.prototype import read_application
 from streamgauge.prototype.calibration import Calibration, Line, Point, read_calibration, this_machine
 from streamgauge.verdict import Verdict
 
@@ -100,3 +102,49 @@ def test_loads_in_microseconds_need_a_calibration_to_be_exported(call, measured)
     assert (
         "# parser: in turns to 2 instances; 24,974 cycles, 20 µs; parses JSON" in call("prototype", "export", path).out
     )
+
+
+@pytest.fixture
+def fitted(monkeypatch):
+    """Let a fit find what a test says, without runs and Spark."""
+    found = Fitted(
+        read_application("pipeline: {tasks: [{name: a}, {name: b, parents: [a]}]}", name="fitted"),
+        "# A prototype.\npipeline:\n",
+        (Error("end_to_end_latency_s.mean", 0.4, 0.41, -0.01, 0.06),),
+        ("stage_1 has no load, and takes 0.2 µs more",),
+        ("one stage reads no tuples",),
+        2,
+    )
+    asked = {}
+
+    def fit(reference, **options):
+        asked.update(options, reference=reference)
+        return found
+
+    monkeypatch.setattr("streamgauge.experiment.fit.fit", fit)
+    return asked
+
+
+def test_a_fitted_prototype_is_printed_alone_and_how_close_it_is_beside_it(call, fitted):
+    result = call("prototype", "fit", "latest", "--probes", "3", "--runs", "elsewhere")
+    assert result.code == 0
+    assert result.out == "# A prototype.\npipeline:\n"
+    assert result.err.splitlines() == [
+        "fit: end_to_end_latency_s.mean: 410 ms instead of 400 ms, +2.5% (-1.0% to +6.0%)",
+        "fit: the query is cheaper than the prototype can be: stage_1 has no load, and takes 0.2 µs more",
+        "fit: one stage reads no tuples",
+    ]
+    assert (fitted["reference"], fitted["probes"], fitted["runs"]) == ("latest", 3, Path("elsewhere"))
+
+
+def test_a_fit_is_one_document_with_json_and_silent_when_asked(call, fitted):
+    document = call("prototype", "fit", "latest", "--json", "--quiet").document
+    assert document["prototype"] == "# A prototype.\npipeline:\n"
+    assert document["errors"][0]["change"] == pytest.approx(0.025)
+    assert (document["probes"], len(document["cheaper"]), len(document["notes"])) == (2, 1, 1)
+    assert call("prototype", "fit", "latest", "--quiet").err == ""
+
+
+def test_a_run_that_is_not_there_or_a_wrong_number_of_probes_is_wrong_usage(call):
+    assert call("prototype", "fit", "nothing").code == 2
+    assert call("prototype", "fit", "latest", "--probes", "-1").code == 2

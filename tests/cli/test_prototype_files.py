@@ -1,5 +1,7 @@
 """A prototype file stands wherever a workload can, and is told from a suite file."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,20 @@ def test_mistakes_of_the_file_are_told_by_every_command_before_anything_starts(c
     assert done.code == 3
     assert "app.yaml:3:3" in done.err
     assert "did you mean `depth`?" in done.err
+
+
+@pytest.mark.parametrize("command", ["run", "describe", "verify"])
+def test_mistakes_of_the_file_are_told_before_anything_heavy_is_imported(file, command):
+    file.write_text(FILE.replace("depth", "deptth"))
+    program = (
+        "import sys\n"
+        "from streamgauge.cli.main import main\n"
+        f"sys.argv = ['streamgauge', '{command}', '{file}']\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    print(end.code)\n"
+        "print(sorted({'numpy', 'pandas', 'pyarrow', 'pyspark', 'scipy'}.intersection(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["3", "[]"]
 
 
 @pytest.mark.parametrize("command", ["verify", "sustain", "fault"])

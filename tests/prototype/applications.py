@@ -37,6 +37,14 @@ STAR = pipeline(
     Task("down", 2, ("hub",), "balanced", 0.1),
     Task("end", 3, ("up",), "hash", 0.1),
 )
+# One redistribution by value follows another into as many partitions, and both children share it.
+HASHED = pipeline(
+    source(),
+    Task("hub", 3, ("source",), "hash", 0.2),
+    Task("up", 3, ("hub",), "hash", 0.1),
+    Task("down", 3, ("hub",), "hash", 0.1),
+    Task("end", 3, ("up",), "hash", 0.1),
+)
 # Children of `hub` are reached in different ways, one of them without a shuffle.
 FORK = pipeline(
     source(),
@@ -87,6 +95,7 @@ ALL = {
     "linear": LINEAR,
     "diamond": DIAMOND,
     "star": STAR,
+    "hashed": HASHED,
     "fork": FORK,
     "shrinking": SHRINKING,
     "copying": COPYING,

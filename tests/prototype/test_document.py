@@ -70,7 +70,7 @@ def test_all_keys_of_a_pipeline_are_read():
             " flow: {distribution: burst, rate: 7, interval: 4, duration: 0.5, burst_rate: 70, offset: 2,"
             " rate_scope: instance}",
             "name: b, parallelism: 4, reliability: false, parents: [a], routing: broadcast, processing_us: 3,"
-            " sojourn_ms: 0.5, parse_json: true, filtering: 0.25, selectivity: 1.5, resizeddata: 2",
+            " sojourn_ms: 0.5, batch_ms: 7.5, parse_json: true, filtering: 0.25, selectivity: 1.5, resizeddata: 2",
             "name: c, parallelism: 3, parents: [b, a], routing: hash, processing: 0.5,"
             " windowing: {enabled: true, type: sliding, duration: 20, interval: 5, key: value}",
         )
@@ -80,7 +80,7 @@ def test_all_keys_of_a_pipeline_are_read():
     )
     assert application.sources == (Source("a", 2, Data(3, 9, "zipf", 2), flow, reliability=False),)
     assert application.tasks == (
-        Task("b", 4, ("a",), "broadcast", 0.0, 3.0, 0.5, True, 0.25, 1.5, 2, reliability=False, level=2),
+        Task("b", 4, ("a",), "broadcast", 0.0, 3.0, 0.5, 7.5, True, 0.25, 1.5, 2, reliability=False, level=2),
         Task("c", 3, ("b", "a"), "hash", 0.5, window=Window("sliding", 20, 5, "value"), level=3),
     )
 
@@ -593,7 +593,9 @@ def test_the_examples_are_read_without_a_warning(path):
 def test_the_examples_show_every_extension_of_tasks_and_sources():
     text = (EXAMPLES / "extensions.yaml").read_text()
     ours = [member.name for member in _keys(ANY_TASK) if member.is_ours]
-    assert {"processing_us", "sojourn_ms", "parse_json", "selectivity", "burst_rate", "exponent"} <= set(ours)
+    assert {"processing_us", "sojourn_ms", "batch_ms", "parse_json", "selectivity", "burst_rate", "exponent"} <= set(
+        ours
+    )
     assert [name for name in ours if f"{name}:" not in text] == []
 
 

@@ -78,8 +78,16 @@ def test_every_function_of_a_program_is_called(name):
 def test_comments_tell_routing_and_load():
     text = export_program(LINEAR)
     assert "    # first: in turns to 3 instances; 100 cycles\n    first = source.repartition(3)\n" in text
-    assert '    # second: by value to 2 instances; 2,000 cycles\n    second = first.repartition(2, "value")\n' in text
+    assert "    # second: by value to 2 instances; 2,000 cycles\n    second = by_value(first, 2)\n" in text
     assert '    # third: chained; 0 cycles\n    third = work(second, "third", 0)\n' in text
+
+
+def test_a_wait_of_each_micro_batch_is_told_and_done():
+    text = export_program(pipeline(source(), Task("slow", 2, ("source",), "none", 0.0, batch_ms=25.0)))
+    assert "    # slow: chained; 0 cycles; waits 25 ms once in a micro-batch\n" in text
+    assert '.config("spark.sql.streaming.unsupportedOperationCheck", "false")' in text
+    assert "unsupportedOperationCheck" not in export_program(LINEAR)
+    assert '    slow = wait(source, "slow", 0, 0.0, batch_ms=25.0)\n' in text
 
 
 def test_the_rate_of_the_file_is_the_default():

@@ -124,7 +124,7 @@ def test_the_schema_knows_every_key_and_marks_what_namb_does_not_have():
     assert check_notes(WORKFLOW, roots["workflow"]) == 3
     assert check_notes(DATASTREAM, roots["datastream"]) == 5
     assert check_notes(SOURCE, SCHEMA["$defs"]["source"]) == 5
-    assert check_notes(TASK, SCHEMA["$defs"]["task"]) == 5
+    assert check_notes(TASK, SCHEMA["$defs"]["task"]) == 6
 
 
 def test_the_schema_beside_the_examples_is_the_one_of_this_version():

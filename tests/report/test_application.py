@@ -248,6 +248,10 @@ def source(flow=None, parallelism=1, **changes):
             task(processing=1.0, sojourn_ms=0.2, parse_json=True),
             ["2 instances", "1k cycles", "waits 200 µs", "parses JSON"],
         ),
+        (
+            task(processing=1.0, batch_ms=30.0),
+            ["2 instances", "1k cycles", "waits 30 ms per micro-batch"],
+        ),
         (task(processing=1.0, window=Window("tumbling", 10, 10)), ["2 instances", "1k cycles", "10 s windows"]),
         (
             task(processing=1.0, window=Window("sliding", 10, 2, "value")),
@@ -318,6 +322,7 @@ def test_the_arrival_law_is_told_in_words(made, words):
             None,
             "4.5k cycles per tuple of the source; not counted: waiting and parsing JSON",
         ),
+        ([task(processing=4.5, batch_ms=9.0)], None, "4.5k cycles per tuple of the source; not counted: waiting"),
     ],
 )
 def test_the_load_of_a_tuple_is_that_of_all_tasks(tasks, ns_per_cycle, text):

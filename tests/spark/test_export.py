@@ -34,7 +34,7 @@ EVERYTHING = pipeline(
     Task("all", 2, ("filter", "wave"), "hash", 0.1, selectivity=1.25),
     Task("everywhere", 2, ("all",), "broadcast", 0.1, parse_json=True),
     Task("window", 2, ("everywhere",), "none", 0.1, window=Window("sliding", 4, 2)),
-    Task("waits", 2, ("all",), "none", 0.0, sojourn_ms=0.01),
+    Task("waits", 2, ("all",), "none", 0.0, sojourn_ms=0.01, batch_ms=5.0),
 )
 
 # Redistributions with their partitions, and marks of tasks, from the sink to the source.

@@ -147,6 +147,18 @@ def test_load_costs_processor_time_and_waiting_does_not(session: Session) -> Non
     assert idle_cpu_s < 0.3
 
 
+def test_the_wait_of_a_micro_batch_is_paid_once_in_each_partition_however_many_tuples_there_are(
+    session: Session, tmp_path: Path
+) -> None:
+    waiting = pipeline(source(), Task("waiting", 2, ("source",), processing=0.1, batch_ms=1500.0))
+    tasks = _run(session, waiting, tmp_path, duration="4s").stored().table("tasks").to_pandas()
+    with_events = tasks[tasks["input_rows"] > 0]
+    # Hundreds of tuples, of which only the first of each task waits; sleep is never shorter than it is told to be.
+    assert len(with_events) >= 4
+    assert with_events["run_s"].min() >= 1.5
+    assert with_events["run_s"].max() < 30.0
+
+
 def test_broadcast_tuples_are_in_every_instance_once(session: Session) -> None:
     application = pipeline(source(), Task("everywhere", 3, ("source",), "broadcast", 0.0))
     with session.with_conf(_conf(application)):
@@ -182,7 +194,7 @@ def test_windows_of_windows_come_out_of_a_stream_as_the_reference_says(session: 
             seed=5,
             control=tmp_path,
             source_partitions=2,
-            max_rows_per_batch=900,
+            max_rows_per_batch=10_000,
         )
         run_to_end(
             session,

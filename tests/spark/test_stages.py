@@ -15,7 +15,7 @@ def _redistributed(application: Application, stage: Stage) -> int:
 
 
 # Shared shuffles, tuples that are handed over, and windows of windows.
-@pytest.mark.parametrize("name", ["star", "fork", "windows"])
+@pytest.mark.parametrize("name", ["star", "hashed", "fork", "windows"])
 def test_stages_end_where_the_plan_redistributes_tuples(session, name):
     application = ALL[name]
     with session.with_conf(_conf(application)):

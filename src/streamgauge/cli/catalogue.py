@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from streamgauge.cli.load_options import refuse_wrong_prototype
 from streamgauge.cli.options import Json, Seed, print_json
 from streamgauge.errors import EnvironmentNotReadyError, InvalidExperimentError, UsageError, closest
 
@@ -65,6 +66,7 @@ def _describe_arrivals(text: str, rate: str, duration: str, seed: int, *, as_jso
 
 
 def _describe_named(name: str, *, as_json: bool) -> None:
+    refuse_wrong_prototype(name)
     from streamgauge.events import event_streams
     from streamgauge.report.catalogue import describe_events, describe_workload, print_events, print_workload
     from streamgauge.workloads import catalogue, is_prototype

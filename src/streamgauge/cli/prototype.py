@@ -1,11 +1,11 @@
-"""`prototype calibrate|export`: what belongs to applications described in YAML."""
+"""`prototype calibrate|export|fit`: what belongs to applications described in YAML."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from streamgauge.cli.options import EXIT_BY_VERDICT, Json, Quiet, print_json
+from streamgauge.cli.options import EXIT_BY_VERDICT, Json, Quiet, Runs, print_json
 
 app = typer.Typer(help="Applications described in YAML.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -33,3 +33,28 @@ def export(file: Annotated[Path, typer.Argument(help="A prototype file (*.yaml).
     from streamgauge.prototype.export import export_program
 
     typer.echo(export_program(load_application(file)), nl=False)
+
+
+@app.command("fit")
+def fit(
+    run: Annotated[str, typer.Argument(help="A run, or several of one query with commas between them.")],
+    probes: Annotated[
+        int, typer.Option("--probes", min=0, max=10, help="How often to run the prototype; 0 does not start Spark.")
+    ] = 2,
+    runs: Runs = None,
+    quiet: Quiet = False,
+    json_: Json = False,
+) -> None:
+    """Print a prototype that behaves as a measured query, and tells nothing of its code and data."""
+    from streamgauge.experiment.fit import fit as fit_prototype
+    from streamgauge.report.fit import print_fit
+    from streamgauge.report.progress import progress_display
+
+    with progress_display(quiet=quiet) as monitor:
+        found = fit_prototype(run, runs=runs, probes=probes, monitor=monitor)
+    if json_:
+        print_json(found.document())
+        return
+    typer.echo(found.text, nl=False)
+    if not quiet:
+        print_fit(found)

@@ -122,8 +122,11 @@ class RunSample:
         return float(self.events[1:].sum()) / span_s if span_s > 0 else float("nan")
 
 
-def sample_of(stored: "StoredRun") -> RunSample:
-    """Read the sample of a stored run; a run that cannot be used is refused with the reason."""
+def sample_of(stored: "StoredRun", *, least: int = MIN_BATCHES) -> RunSample:
+    """Read the sample of a stored run; a run that cannot be used is refused with the reason.
+
+    `least` is how many micro-batches it must have.
+    """
     document = stored.document
     load, configuration = document.get("load"), document.get("configuration")
     if not load or not configuration:
@@ -140,7 +143,7 @@ def sample_of(stored: "StoredRun") -> RunSample:
     except (KeyError, TypeError, ValueError) as error:
         raise _unusable(stored, f"a table or the configuration lacks {error}") from error
     try:
-        return make_sample(facts, batches, tasks)
+        return make_sample(facts, batches, tasks, least=least)
     except InvalidExperimentError as error:
         raise _unusable(stored, error.what) from error
 
@@ -203,7 +206,7 @@ def _is_level(stored: "StoredRun", load: Mapping[str, Any], from_us: int, until_
         return True  # an imported run has no law to ask
 
 
-def make_sample(facts: RunFacts, batches: Columns, tasks: Columns) -> RunSample:
+def make_sample(facts: RunFacts, batches: Columns, tasks: Columns, *, least: int = MIN_BATCHES) -> RunSample:
     """Join micro-batches and tasks; columns are named as in the tables of a run directory."""
     order = np.argsort(batches["batch_id"], kind="stable")
     batches = {name: column[order] for name, column in batches.items()}
@@ -213,9 +216,9 @@ def make_sample(facts: RunFacts, batches: Columns, tasks: Columns) -> RunSample:
     rows = np.flatnonzero(inside)
     shapes = {int(row): _shape(stages_of.get(int(batches["batch_id"][row]))) for row in rows}
     whole = [row for row, shape in shapes.items() if shape]
-    if len(whole) < MIN_BATCHES:
+    if len(whole) < least:
         raise InvalidExperimentError(
-            f"only {len(whole)} micro-batches of the measured time have all their tasks, of at least {MIN_BATCHES}",
+            f"only {len(whole)} micro-batches of the measured time have all their tasks, of at least {least}",
             remedy="measure for longer",
         )
     usual, _ = Counter(shapes[row] for row in whole).most_common(1)[0]

@@ -83,9 +83,9 @@ class Task:
     """A component that works on tuples.
 
     `processing` is the load in thousands of cycles per tuple, or `processing_us` in microseconds of one core, which
-    takes its place. A tuple waits `sojourn_ms` without use of the processor. `filtering` is the share that is
-    forwarded and 0 forwards all; `selectivity` is the mean number of copies of what is forwarded; `resized_data`
-    truncates values, and 0 keeps them.
+    takes its place. A tuple waits `sojourn_ms` without use of the processor, and the first one of a micro-batch in
+    each instance waits `batch_ms`. `filtering` is the share that is forwarded and 0 forwards all; `selectivity` is the
+    mean number of copies of what is forwarded; `resized_data` truncates values, and 0 keeps them.
     """
 
     name: str
@@ -95,6 +95,7 @@ class Task:
     processing: float = 10.0
     processing_us: float | None = None
     sojourn_ms: float = 0.0
+    batch_ms: float = 0.0
     parse_json: bool = False
     filtering: float = 0.0
     selectivity: float = 1.0

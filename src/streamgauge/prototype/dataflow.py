@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from streamgauge.prototype.application import Application, Source, Task, Window
 from streamgauge.prototype.calibration import LoadForm
-from streamgauge.prototype.load import arrow_load, mark, native_load, sojourn
+from streamgauge.prototype.load import arrow_load, is_first, mark, native_load, pause, sojourn
 from streamgauge.prototype.values import TUPLE
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 COLUMNS = tuple(field.name for field in TUPLE)
 # What the results of windows have besides, by type.
@@ -96,11 +96,19 @@ def route(df: "DataFrame", task: Task) -> "DataFrame":
     if task.routing == "balanced":
         return df.repartition(task.parallelism)
     if task.routing == "hash":
-        return df.repartition(task.parallelism, "value")
+        # Not `repartition` by value: of two in a row Spark drops one, also where the tuples between them are shared.
+        return df.repartitionById(task.parallelism, value_instance(task.parallelism))
     if task.routing == "broadcast":
         copies = df.withColumn("partition", F.explode(F.sequence(F.lit(0), F.lit(task.parallelism - 1))))
         return copies.repartitionById(task.parallelism, "partition").drop("partition")
     return df
+
+
+def value_instance(instances: int) -> "Column":
+    """Return the instance that the value of a tuple belongs to."""
+    from pyspark.sql import functions as F
+
+    return F.pmod(F.hash("value"), F.lit(instances))
 
 
 def needs_instance(task: Task) -> bool:
@@ -127,7 +135,7 @@ def with_instance(df: "DataFrame", task: Task, seed: int) -> "DataFrame":
     if task.routing == "broadcast":
         return df.withColumn("instance", F.spark_partition_id())
     if task.routing == "hash":
-        return df.withColumn("instance", F.pmod(F.hash("value"), F.lit(task.parallelism)))
+        return df.withColumn("instance", value_instance(task.parallelism))
     field = draw_field(task.name, INSTANCE)
     return df.withColumn("instance", draw_column(F.col("id"), seed=seed, field=field, below=task.parallelism))
 
@@ -163,13 +171,13 @@ def hold(df: "DataFrame", text: str) -> "DataFrame":
 
 
 def spend(df: "DataFrame", task: Task, cycles: int, form: LoadForm) -> "DataFrame":
-    """Mark the task, and spend its load and its waiting time on every row.
+    """Mark the task, and spend its load and its waiting times on every row.
 
     `id` stays as it is, in a way that only Spark at run time knows.
     """
     from pyspark.sql import functions as F
 
-    if not cycles and not task.sojourn_ms:
+    if not (cycles or task.sojourn_ms or task.batch_ms):
         return hold(df, mark(task.name))
     number, never = F.col("id"), F.spark_partition_id() < 0
     other = F.xxhash64(F.lit(mark(task.name)), *df.columns)
@@ -181,6 +189,8 @@ def spend(df: "DataFrame", task: Task, cycles: int, form: LoadForm) -> "DataFram
         chosen = chosen.when(arrow_load(number, task.name, cycles) < 0, other)
     if task.sojourn_ms:
         chosen = chosen.when(sojourn(task.sojourn_ms).isNull(), other)
+    if task.batch_ms:
+        chosen = chosen.when(is_first() & pause(task.batch_ms).isNull(), other)
     return df.withColumn("id", chosen.otherwise(number))
 
 

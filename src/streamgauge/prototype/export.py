@@ -26,7 +26,7 @@ from streamgauge.prototype.flow import burst_rate_per_s, take_turns, total_rate_
 from streamgauge.prototype.parameters import parameters_of
 from streamgauge.prototype.program import CONSTANTS, FUNCTIONS, MODULES, NAMES
 from streamgauge.prototype.values import PAIRS, _parts
-from streamgauge.prototype.workload import CONF, refuse
+from streamgauge.prototype.workload import conf_of, refuse
 
 # As wide as formatters leave lines by default.
 WIDTH = 88
@@ -267,8 +267,9 @@ class _Program:
             steps.append(("in_windows", ["<>", str(task.window.duration_s), str(task.window.slide_s)]))
         if task.parse_json:
             steps.append(("parse_json", ["<>"]))
-        if task.sojourn_ms:
-            steps.append(("wait", ["<>", said, cycles, repr(task.sojourn_ms)]))
+        if task.sojourn_ms or task.batch_ms:
+            once = [f"batch_ms={task.batch_ms!r}"] if task.batch_ms else []
+            steps.append(("wait", ["<>", said, cycles, repr(task.sojourn_ms), *once]))
         else:
             steps.append(("work", ["<>", said, cycles]))
         if task.window is not None:
@@ -307,7 +308,7 @@ class _Program:
         if task.routing == "balanced":
             yield f"{before}.repartition", [str(task.parallelism)]
         elif task.routing == "hash":
-            yield f"{before}.repartition", [str(task.parallelism), '"value"']
+            yield "by_value", ["<>", str(task.parallelism)]
         elif task.routing == "broadcast":
             yield "broadcast", ["<>", str(task.parallelism)]
 
@@ -346,7 +347,8 @@ class _Program:
 
     def _session(self) -> str:
         windowed = [task.parallelism for task in self.application.tasks if task.window is not None]
-        conf = [f'{INDENT * 2}.config("{key}", "{value}")' for key, value in CONF.items()]
+        settings = conf_of(self.application)
+        conf = [f'{INDENT * 2}.config("{key}", "{value}")' for key, value in settings.items()]
         if windowed:
             conf += [f"{INDENT * 2}# Windows are kept in so many partitions."]
             conf += [f'{INDENT * 2}.config("spark.sql.shuffle.partitions", "{windowed[0]}")']
@@ -479,6 +481,7 @@ def _task_in_words(task: Task, cycles: int) -> str:
         ways[task.routing],
         f"{cycles:,} cycles{said}",
         f"waits {task.sojourn_ms:g} ms" if task.sojourn_ms else "",
+        f"waits {task.batch_ms:g} ms once in a micro-batch" if task.batch_ms else "",
         "parses JSON" if task.parse_json else "",
         f"windows of {task.window.duration_s} s every {task.window.slide_s} s" if task.window else "",
         f"forwards {task.filtering:.4g} of the tuples" if task.filtering and task.window is None else "",

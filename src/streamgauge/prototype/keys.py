@@ -357,6 +357,14 @@ _OF_TASKS = (
         high=MAX_WAIT_MS,
         is_ours=True,
     ),
+    Key(
+        "batch_ms",
+        "milliseconds that each instance waits once in a micro-batch, without use of the processor",
+        "number",
+        0.0,
+        high=MAX_WAIT_MS,
+        is_ours=True,
+    ),
     Key("parse_json", "whether each tuple is written as JSON and parsed", "flag", False, is_ours=True),
     _FILTERING,
     Key(

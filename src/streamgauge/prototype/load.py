@@ -87,6 +87,18 @@ def _array_type() -> Any:
 LOADS: "Mapping[LoadForm, Callable[[Column, str, int], Column]]" = {"native": native_load, "arrow": arrow_load}
 
 
+def is_first() -> "Column":
+    """Tell the first row of each partition, with which its part of a micro-batch begins.
+
+    Numbers of rows begin anew in every micro-batch, so Spark refuses them in streams unless it is told not to check;
+    see `conf_of`. Here that is just what is needed. Random numbers have another seed in each.
+    """
+    from pyspark.sql import functions as F
+
+    # Rows of a partition are numbered in the lower 33 bits.
+    return F.monotonically_increasing_id().bitwiseAND(F.lit(2**33 - 1)) == 0
+
+
 def sojourn(wait_ms: float) -> "Column":
     """Let the thread of the task sleep, once per row; the result is a text that is never null.
 
@@ -96,3 +108,14 @@ def sojourn(wait_ms: float) -> "Column":
 
     nanoseconds = F.lit(round(wait_ms * 1e6)).cast("long")
     return F.reflect(F.lit("java.util.concurrent.locks.LockSupport"), F.lit("parkNanos"), nanoseconds)
+
+
+def pause(wait_ms: float) -> "Column":
+    """Let the thread of the task sleep for whole milliseconds, as `sojourn` does.
+
+    Parking would end at once where the thread was woken for something else before, which matters for a single wait.
+    """
+    from pyspark.sql import functions as F
+
+    milliseconds = F.lit(max(1, round(wait_ms))).cast("long")
+    return F.reflect(F.lit("java.lang.Thread"), F.lit("sleep"), milliseconds)

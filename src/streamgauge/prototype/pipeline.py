@@ -215,6 +215,7 @@ def _task(reader: Reader, entry: _Entry) -> Task:
         processing=processing,
         processing_us=processing_us,
         sojourn_ms=float(section["sojourn_ms"]),
+        batch_ms=float(section["batch_ms"]),
         parse_json=section["parse_json"],
         filtering=float(filtering),
         selectivity=float(section["selectivity"]),

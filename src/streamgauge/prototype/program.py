@@ -143,14 +143,49 @@ def work(df: DataFrame, task: str, cycles: int) -> DataFrame:
     return df.withColumn("id", spend(number, task, cycles).otherwise(number))
 '''
 
-WAIT = '''
-def wait(df: DataFrame, task: str, cycles: int, wait_ms: float) -> DataFrame:
-    """Spend the load of a task on each tuple, and let the thread sleep besides."""
+SLEEP = '''
+def sleep(wait_ms: float) -> Column:
+    """Let the thread sleep; the result is never null."""
     java = ("java.util.concurrent.locks.LockSupport", "parkNanos")
-    slept = F.reflect(*map(F.lit, java), F.lit(round(wait_ms * 1e6)).cast("long"))
+    return F.reflect(*map(F.lit, java), F.lit(round(wait_ms * 1e6)).cast("long"))
+'''
+
+PAUSE = '''
+def pause(wait_ms: float) -> Column:
+    """Let the thread sleep for whole milliseconds; the result is never null."""
+    milliseconds = F.lit(max(1, round(wait_ms))).cast("long")
+    return F.reflect(F.lit("java.lang.Thread"), F.lit("sleep"), milliseconds)
+'''
+
+WAIT = '''
+def wait(
+    df: DataFrame, task: str, cycles: int, wait_ms: float, batch_ms: float = 0.0
+) -> DataFrame:
+    """Spend the load of a task on each tuple, and let the thread sleep besides.
+
+    It sleeps for each tuple, and once more for the first one of a micro-batch.
+    """
     number, other = F.col("id"), F.lit(-1).cast("long")
-    spent = spend(number, task, cycles).when(slept.isNull(), other)
+    spent = spend(number, task, cycles)
+    if wait_ms:
+        spent = spent.when(sleep(wait_ms).isNull(), other)
+    if batch_ms:
+        # Rows of a partition are numbered in the lower 33 bits.
+        row = F.monotonically_increasing_id().bitwiseAND(F.lit(2**33 - 1))
+        spent = spent.when((row == 0) & pause(batch_ms).isNull(), other)
     return df.withColumn("id", spent.otherwise(number))
+'''
+
+BY_VALUE = '''
+def by_value(df: DataFrame, instances: int) -> DataFrame:
+    """Send tuples with the same value to the same instance."""
+    return df.repartitionById(instances, value_instance(instances))
+'''
+
+VALUE_INSTANCE = '''
+def value_instance(instances: int) -> Column:
+    """Return the instance that the value of a tuple belongs to."""
+    return F.pmod(F.hash("value"), F.lit(instances))
 '''
 
 BROADCAST = '''
@@ -230,8 +265,7 @@ def with_partition(df: DataFrame) -> DataFrame:
 INSTANCE_BY_VALUE = '''
 def with_instance_of_value(df: DataFrame, instances: int) -> DataFrame:
     """Number the instance of each tuple: the one that its value is sent to."""
-    instance = F.pmod(F.hash("value"), F.lit(instances))
-    return df.withColumn("instance", instance)
+    return df.withColumn("instance", value_instance(instances))
 '''
 
 INSTANCE_BY_DRAW = '''
@@ -439,8 +473,12 @@ FUNCTIONS = {
     "load": LOAD,
     "spend": SPEND,
     "work": WORK,
+    "sleep": SLEEP,
+    "pause": PAUSE,
     "wait": WAIT,
     "of_sources": OF_SOURCES,
+    "value_instance": VALUE_INSTANCE,
+    "by_value": BY_VALUE,
     "broadcast": BROADCAST,
     "hand_over": HAND_OVER,
     "with_columns": WITH_COLUMNS,

@@ -42,6 +42,9 @@ CONF = {
     "spark.sql.unionOutputPartitioning": "false",
 }
 
+# Only for tasks that wait once in a micro-batch; see `load.is_first`.
+UNCHECKED = {"spark.sql.streaming.unsupportedOperationCheck": "false"}
+
 OF_WINDOWS = {
     "count": Field("count", "bigint", "tuples in the window; null for tuples out of no window"),
     "earliest": Field("earliest", "timestamp", "when the first of them was due"),
@@ -99,12 +102,17 @@ def application_workload(application: Application, *, name: str) -> Workload:
         if windows
         else VERIFY_RATE_PER_S,
         closing_events=1 if windows else 0,
-        conf=CONF,
+        conf=conf_of(application),
         limits=lambda p, _: p.cycles(),
         defaults=defaults_of(application),
         check_plan=check_plan,
         warnings=application.warnings,
     )
+
+
+def conf_of(application: Application) -> dict[str, str]:
+    """Return the Spark settings without which the application is not executed as it is described."""
+    return CONF | UNCHECKED if any(task.batch_ms for task in application.tasks) else CONF
 
 
 def _operators(task: Task) -> str:

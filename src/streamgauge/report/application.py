@@ -61,6 +61,7 @@ def work_facts(task: Task) -> list[str]:
     """Write what a task does besides its load."""
     facts = {
         f"waits {format_duration(task.sojourn_ms / 1000)}": task.sojourn_ms > 0,
+        f"waits {format_duration(task.batch_ms / 1000)} per micro-batch": task.batch_ms > 0,
         "parses JSON": task.parse_json,
         f"keeps {_share(task.filtering)}": 0 < task.filtering < 1 and task.window is None,
         f"{task.selectivity:.4g} copies": task.selectivity != 1,
@@ -165,7 +166,7 @@ def total_load_text(costs: Costs) -> str:
         text = "no load"
     tasks = costs.application.tasks
     apart = {
-        "waiting": any(task.sojourn_ms for task in tasks),
+        "waiting": any(task.sojourn_ms or task.batch_ms for task in tasks),
         "parsing JSON": any(task.parse_json for task in tasks),
         "results of windows": any(costs.tuples[task.name] is None for task in tasks),
     }
@@ -242,6 +243,7 @@ def _describe_component(component: Component, costs: Costs) -> dict[str, Any]:
         "cycles": costs.cycles(component),
         "cpu_us": costs.cpu_us(component),
         "sojourn_ms": component.sojourn_ms,
+        "batch_ms": component.batch_ms,
         "parse_json": component.parse_json,
         "filtering": component.filtering,
         "selectivity": component.selectivity,
