@@ -1,7 +1,8 @@
 """A program of your own, measured from inside: `python examples/attach.py`.
 
 It is any Spark program with a streaming query. The three lines marked with an arrow are all that streamgauge needs;
-they may stand before or after the query is started. It takes less than a minute.
+they may stand before or after the query is started. What it measures is enough to predict other loads.
+It takes about a minute.
 """
 
 import tempfile
@@ -38,10 +39,12 @@ query = (
     .trigger(processingTime="1 second")
     .start()
 )
-query.awaitTermination(25)
+query.awaitTermination(40)
 query.stop()
 
 (run,) = gauge.detach()  # <-
 print(f"{run.summary['processed_rate_per_s']:,.0f} rows/s, {run.summary['batch_duration_s']['mean']:.2f} s per batch")
+batch = streamgauge.predict(run, rate="100k").batch_duration_s
+print(f"at 100k rows/s it would be {batch.value:.2f} s, or {batch.low:.2f} to {batch.high:.2f}")
 print(f"see `streamgauge runs show {run.run_id}` and `streamgauge report {run.run_id}`")
 spark.stop()

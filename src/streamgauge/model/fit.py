@@ -29,6 +29,8 @@ DRAWS = 100
 SEED = 20_201_109
 USUAL_RUNS = 4
 ENOUGH_BATCHES = 20
+# Runs whose tasks differ by more than this factor from those of the others are not of the same query on one machine.
+CONTRADICTION = 1.6
 DEFAULT_DISPATCH_S = 0.001
 
 
@@ -92,7 +94,7 @@ class _Fit:
         dispatch_s, return_s = self._driver_times()
         fitted = [calibration.task_cost(k, costs[k], outside[k][0], background, every) for k in stages]
         plain = tuple(self._stage(k, outputs[k], afters[k], fitted[k]) for k in stages)
-        noise, run_cv = self._noise(plain, background, *self._gaps(afters, dispatch_s, return_s))
+        noise, levels = self._noise(plain, background, *self._gaps(afters, dispatch_s, return_s))
         query = Query(
             stages=plain,
             noise=noise,
@@ -110,10 +112,10 @@ class _Fit:
             query=query,
             draws=tuple(self._draw(query, solvers, outside, float(value)) for value in backgrounds),
             ranges=self._ranges(),
-            run_cv=run_cv,
+            run_cv=_run_cv(levels),
             is_stateful=structure.is_stateful,
             adapts=all(sample.facts.adapts for sample in samples),
-            concerns=self._concerns(),
+            concerns=self._concerns(levels),
             notes=tuple(structure.notes),
         )
 
@@ -153,8 +155,8 @@ class _Fit:
             phases.append(np.stack([known[name] for name in PHASES], axis=1))
         return np.concatenate(phases), np.concatenate(gaps)
 
-    def _noise(self, stages: Sequence[Stage], background: float, phases: Floats, gaps: Floats) -> tuple[Noise, float]:
-        """Return how micro-batches differ from the fit, and how far runs differ from each other."""
+    def _noise(self, stages: Sequence[Stage], background: float, phases: Floats, gaps: Floats) -> tuple[Noise, Floats]:
+        """Return how micro-batches differ from the fit, and the level of each run: its times by those of the fit."""
         factors, cvs = [], []
         expected_all, wall_all = np.zeros(self.structure.batches), np.zeros(self.structure.batches)
         for k, stage in enumerate(stages):
@@ -168,11 +170,8 @@ class _Fit:
             wall_all += wall
         runs = range(len(self.samples))
         levels = [wall_all[self.structure.run == r].sum() / expected_all[self.structure.run == r].sum() for r in runs]
-        # What is usual counts as much as five runs do.
-        squares = float(np.sum((np.log(levels) - np.mean(np.log(levels))) ** 2))
-        run_cv = float(np.sqrt((USUAL_RUNS * RUN_CV**2 + squares) / (USUAL_RUNS + len(levels) - 1)))
         noise = Noise(phases, gaps, np.stack(factors, axis=1), self.structure.run.astype(np.int64), tuple(cvs))
-        return noise, run_cv
+        return noise, np.array(levels)
 
     def _draw(
         self,
@@ -228,11 +227,22 @@ class _Fit:
         ]
         return Ranges((float(low), float(high)), tuple(points))
 
-    def _concerns(self) -> tuple[str, ...]:
+    def _concerns(self, levels: Floats) -> tuple[str, ...]:
         concerns = [concern for sample in self.samples for concern in sample.concerns]
+        middle = float(np.median(levels))
+        for sample, level in zip(self.samples, levels, strict=True):
+            if not 1 / CONTRADICTION < level / middle < CONTRADICTION:
+                times = f"{level / middle:.2g} times as long as the model of all runs says"
+                concerns.append(f"the runs contradict each other: tasks of {sample.facts.run_id} took {times}")
         if self.structure.batches < ENOUGH_BATCHES:
             concerns.append(f"only {self.structure.batches} micro-batches were measured, of at least {ENOUGH_BATCHES}")
         return tuple(concerns)
+
+
+def _run_cv(levels: Floats) -> float:
+    """Return how far runs differ from each other; what is usual counts as much as five runs do."""
+    squares = float(np.sum((np.log(levels) - np.mean(np.log(levels))) ** 2))
+    return float(np.sqrt((USUAL_RUNS * RUN_CV**2 + squares) / (USUAL_RUNS + len(levels) - 1)))
 
 
 def _task_cv(data: StageData, expected: Floats, factor: Floats) -> float:

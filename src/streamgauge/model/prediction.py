@@ -6,9 +6,10 @@ was measured the parameters are drawn from further apart.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Self
+from html import escape
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -19,8 +20,11 @@ from streamgauge.model.query import PHASES, Query, Settings
 from streamgauge.model.rows import is_exact_fold
 from streamgauge.model.simulator import Simulation, simulate
 from streamgauge.model.stability import Capacity
-from streamgauge.units import format_count, format_rate
+from streamgauge.units import format_count, format_duration, format_rate
 from streamgauge.verdict import Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 REPLICATIONS = 200
 # As many more have the likeliest parameters; their median is the value.
@@ -57,6 +61,16 @@ class Estimate:
         value = float(np.median(first))
         low, high = np.quantile(others, [_LOW, _HIGH])
         return cls(value, min(value, float(low)), max(value, float(high)))
+
+    def text(self, form: Callable[[float], str]) -> str:
+        """Write the value and its interval.
+
+        >>> Estimate(1.0, 0.8, 1.5).text("{:.1f} s".format)
+        '1.0 s (0.8 s to 1.5 s)'
+        """
+        if not math.isfinite(self.value):
+            return "unknown"
+        return f"{form(self.value)} ({form(self.low)} to {form(self.high)})"
 
 
 @dataclass(frozen=True)
@@ -124,6 +138,39 @@ class Prediction:
         assert isinstance(cleaned, dict)
         return cleaned
 
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return one row: the settings, then every value with the ends of its interval."""
+        import pandas as pd
+
+        estimates = {name: value for name, value in vars(self).items() if isinstance(value, Estimate)}
+        values = {
+            f"{name}{end}": getattr(estimate, attribute)
+            for name, estimate in estimates.items()
+            for end, attribute in (("", "value"), ("_low", "low"), ("_high", "high"))
+        }
+        answer = {"stable": self.stable, "bottleneck": self.bottleneck, "verdict": self.verdict.value}
+        return pd.DataFrame([asdict(self.settings) | values | answer])
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return what is predicted, as names and texts with intervals."""
+        told: tuple[tuple[str, Estimate, Callable[[float], str]], ...] = (
+            ("latency mean", self.latency_mean_s, format_duration),
+            ("latency p50", self.latency_p50_s, format_duration),
+            ("latency p95", self.latency_p95_s, format_duration),
+            ("batch duration", self.batch_duration_s, format_duration),
+            ("events per batch", self.batch_events, format_count),
+            ("processed rate", self.processed_rate_per_s, format_rate),
+            ("utilisation", self.utilisation, "{:.0%}".format),
+            ("sustainable rate", self.sustainable_rate_per_s, format_rate),
+        )
+        return [(name, estimate.text(form)) for name, estimate, form in told]
+
+    def _repr_html_(self) -> str:
+        rows = [*self.rows(), ("bottleneck", self.bottleneck), ("verdict", self.verdict.value)]
+        rows += [("why", text) for text in self.reasons] + [("note", text) for text in self.notes]
+        cells = "".join(f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in rows)
+        return f"<table>{cells}</table>"
+
 
 def _interval(estimate: Estimate) -> list[float]:
     return [estimate.low, estimate.high]
@@ -142,15 +189,33 @@ def predict(
 ) -> Prediction:
     """Predict what a run with these settings would measure; the same call gives the same answer."""
     drawing = rng or np.random.default_rng(SEED)
-    if settings.admission_target_s is None and not model.adapts:
-        settings = replace(settings, admission_target_s=math.inf)
+    settings = _with_limit(model, settings)
     rows = _likely_rows(model, settings)
     weights = _run_weights(model, settings, rows)
     outside = _outside(model, settings, rows)
-    queries = _drawn_queries(model, outside.spread, replications, drawing)
+    run_cv = _level_scatter(model, weights)
+    queries = _drawn_queries(model, run_cv, outside.spread, replications, drawing)
     simulation = simulate(queries, settings, replications=len(queries), rng=drawing, run_weights=weights)
-    capacity = _capacity(model, settings, weights, outside.settings_spread, drawing)
+    capacity = _capacity(model, settings, outside.settings_spread, np.random.default_rng(SEED))
     return _prediction(model, settings, simulation, capacity, outside)
+
+
+def likeliest_latency_s(model: FittedModel, settings: Settings) -> float:
+    """Return the mean latency alone: what `predict` has without its interval, but for chance, and sooner."""
+    settings = _with_limit(model, settings)
+    weights = _run_weights(model, settings, _likely_rows(model, settings))
+    drawing = np.random.default_rng(SEED)
+    simulation = simulate([model.query], settings, replications=LIKELIEST, rng=drawing, run_weights=weights)
+    mean, _ = simulation.latency_s(())
+    known = mean[np.isfinite(mean)]
+    return float(np.median(known)) if len(known) else math.nan
+
+
+def _with_limit(model: FittedModel, settings: Settings) -> Settings:
+    """Leave the admission limit out where the source of the query has none that adapts."""
+    if settings.admission_target_s is None and not model.adapts:
+        return replace(settings, admission_target_s=math.inf)
+    return settings
 
 
 def predict_all(
@@ -214,17 +279,31 @@ def _partition_distance(model: FittedModel, settings: Settings) -> float:
 
 def _run_weights(model: FittedModel, settings: Settings, rows: float) -> Floats:
     """Return how much the noise and the level of each run count: most those of the run that is closest."""
-    rate = settings.law.mean_rate_per_s(settings.load_s)
-    wanted = (rate, rows, settings.cores, settings.tasks("shuffle"))
+    return _weights_at(model, settings, settings.law.mean_rate_per_s(settings.load_s), rows)
+
+
+def _weights_at(model: FittedModel, settings: Settings, rate_per_s: float, rows: float) -> Floats:
+    wanted = (rate_per_s, rows, settings.cores, settings.tasks("shuffle"))
     points = [(run.rate_per_s, run.task_rows, run.cores, run.shuffle_partitions) for run in model.ranges.runs]
     apart = np.log(np.maximum(points, 1e-9)) - np.log(np.maximum(wanted, 1e-9))
     distance = np.nan_to_num((apart**2).sum(axis=1), nan=100.0)
     return np.asarray(np.exp(-(distance - distance.min()) / (2 * NEAR**2)))
 
 
-def _drawn_queries(model: FittedModel, spread: float, number: int, rng: np.random.Generator) -> list[Query]:
+def _level_scatter(model: FittedModel, weights: Floats) -> float:
+    """Return how far a new run is from the prediction: by its own level, and by those of the runs that were measured.
+
+    Runs that count little hardly help to find the mean level.
+    """
+    shares = weights / weights.sum()
+    return model.run_cv * math.sqrt(1 + float(shares @ shares))
+
+
+def _drawn_queries(
+    model: FittedModel, run_cv: float, spread: float, number: int, rng: np.random.Generator
+) -> list[Query]:
     """Return the likeliest query some times, then as many draws as asked for."""
-    paces = np.exp(model.run_cv * rng.standard_normal(number) - model.run_cv**2 / 2)
+    paces = np.exp(run_cv * rng.standard_normal(number) - run_cv**2 / 2)
     scales = np.exp(spread * rng.standard_normal(number) - spread**2 / 2)
     draws = model.draws or (model.query,)
     drawn = [
@@ -251,18 +330,28 @@ def _scaled_cost(cost: TaskCost, scale: float) -> TaskCost:
     )
 
 
-def _capacity(
-    model: FittedModel, settings: Settings, weights: Floats, spread: float, rng: np.random.Generator
-) -> Floats:
-    """Return the sustainable rate for some draws; its micro-batches are larger than those that were measured."""
-    queries = _drawn_queries(model, spread, CAPACITY_QUERIES, rng)
+def _capacity(model: FittedModel, settings: Settings, spread: float, rng: np.random.Generator) -> Floats:
+    """Return the sustainable rate for some draws; its micro-batches are larger than those that were measured.
+
+    It does not depend on the rate that is asked for: the runs that count are those closest to the limit.
+    """
+    weights = np.ones(len(model.ranges.runs))
+    likely = Capacity([model.query], settings, run_weights=weights).sustainable_rate_per_s()
+    rows = _limit_rows(settings, float(likely[0]))
+    weights = _weights_at(model, settings, float(likely[0]), rows)
+    queries = _drawn_queries(model, _level_scatter(model, weights), spread, CAPACITY_QUERIES, rng)
     found = Capacity(queries, settings, run_weights=weights).sustainable_rate_per_s()
     if settings.max_rows_per_batch is None:
-        rows = float(np.median(found)) * min(settings.target_s, 60.0) / settings.tasks("source")
-        beyond = max(1.0, rows / (model.ranges.task_rows[1] * MARGIN))
+        beyond = max(1.0, _limit_rows(settings, float(np.median(found))) / (model.ranges.task_rows[1] * MARGIN))
         more = min(MOST_WIDENING, PER_FACTOR_OF_ROWS * math.log(beyond))
         found[LIKELIEST:] *= np.exp(more * rng.standard_normal(len(found) - LIKELIEST))
     return found
+
+
+def _limit_rows(settings: Settings, rate_per_s: float) -> float:
+    """Return the rows of a source task in the largest micro-batches."""
+    events = settings.max_rows_per_batch or rate_per_s * min(settings.target_s, 60.0)
+    return events / settings.tasks("source")
 
 
 def _prediction(

@@ -192,7 +192,17 @@ def _scale_figures(set_: ReportedSet) -> list[Figure]:
     return [capacity_figure(set_.result)]
 
 
-_KINDS: Mapping[str, Callable[[ReportedSet], list[Figure]]] = {"sustain": _sustain_figures, "scale": _scale_figures}
+def _evaluate_figures(set_: ReportedSet) -> list[Figure]:
+    from streamgauge.report.html.evaluation import evaluation_figure
+
+    return [evaluation_figure(set_.result)]
+
+
+_KINDS: Mapping[str, Callable[[ReportedSet], list[Figure]]] = {
+    "sustain": _sustain_figures,
+    "scale": _scale_figures,
+    "evaluate": _evaluate_figures,
+}
 
 
 def set_figures(set_: ReportedSet) -> list[Figure]:

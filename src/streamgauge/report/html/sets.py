@@ -26,9 +26,11 @@ _TITLES = {
     "sustain": "Highest rate that {} sustains",
     "scale": "Scaling of {}",
     "surge": "Surge on {}",
-    "fault": "Driver of {} killed",
+    "fault": "Faults on {}",
     "suite": "Suite {}",
     "repeat": "Repetitions of {}",
+    "calibrate": "Calibration of the model for {}",
+    "evaluate": "Evaluation of predictions, {}",
 }
 _SPREAD = (
     "processed_rate_per_s",
@@ -308,14 +310,14 @@ def _fault(set_: ReportedSet, runs: Runs) -> ReportedSet:
     lines = _known_facts(
         result,
         (
-            ("killed_at_s", "killed", _at),
+            ("killed_at_s", "first fault", _at),
             ("batch_in_flight", "in flight then", lambda v: f"micro-batch {v:g}"),
             ("batches_committed", "committed then", lambda v: f"{v:g} micro-batch{'' if v == 1 else 'es'}"),
             ("driver_return_code", "return code", "{:g} of the driver".format),
             ("restarted_at_s", "restarted", _at),
-            ("ready_s", "ready", lambda v: f"{format_duration(v)} after the kill"),
-            ("recovery_s", "first results", lambda v: f"{format_duration(v)} after the kill"),
-            ("caught_up_s", "caught up", lambda v: f"{format_duration(v)} after the kill"),
+            ("ready_s", "ready", lambda v: f"{format_duration(v)} after the fault"),
+            ("recovery_s", "first results", lambda v: f"{format_duration(v)} after the fault"),
+            ("caught_up_s", "caught up", lambda v: f"{format_duration(v)} after the fault"),
             ("peak_latency_s", "peak latency", format_duration),
             ("peak_backlog_events", "peak backlog", lambda v: f"{format_count(v)} events"),
             ("rows_expected", "rows expected", _whole),
@@ -327,6 +329,8 @@ def _fault(set_: ReportedSet, runs: Runs) -> ReportedSet:
             ("events_replayed", "events replayed", _whole),
         ),
     )
+    if result.get("sink"):
+        lines.insert(0, ("sink", f"{result['sink']}, {result.get('guarantee') or 'unknown'}"))
     if result.get("caught_up_reason"):
         lines.append(("catching up", str(result["caught_up_reason"])))
     down = _span("down", number(result.get("killed_at_s")), number(result.get("restarted_at_s")))
@@ -477,6 +481,18 @@ def _other(set_: ReportedSet, runs: Runs) -> ReportedSet:
     return replace(set_, tables=(table,) if table.rows else (), sections=tuple(runs.values())[:MAX_SECTIONS])
 
 
+def _calibrate(set_: ReportedSet, _: Runs) -> ReportedSet:
+    from streamgauge.report.html.evaluation import describe_calibration
+
+    return describe_calibration(set_)
+
+
+def _evaluate(set_: ReportedSet, _: Runs) -> ReportedSet:
+    from streamgauge.report.html.evaluation import describe_evaluation
+
+    return describe_evaluation(set_)
+
+
 _KINDS: Mapping[str, Callable[[ReportedSet, Runs], ReportedSet]] = {
     "sustain": _sustain,
     "scale": _scale,
@@ -484,6 +500,8 @@ _KINDS: Mapping[str, Callable[[ReportedSet, Runs], ReportedSet]] = {
     "fault": _fault,
     "suite": _suite,
     "repeat": _suite,
+    "calibrate": _calibrate,
+    "evaluate": _evaluate,
 }
 
 

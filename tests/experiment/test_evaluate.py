@@ -1,0 +1,195 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from experiment.modelled_runs import ModelledRun
+from streamgauge.errors import UsageError
+from streamgauge.experiment.evaluate import (
+    Evaluation,
+    Line,
+    Pair,
+    Protocol,
+    Step,
+    choose_protocol,
+    evaluate,
+    evaluation_workloads,
+    follow,
+    full_protocol,
+    quick_protocol,
+)
+from streamgauge.experiment.monitor import NoMonitor
+from streamgauge.report.evaluation import matrix, plan_text
+from streamgauge.verdict import Verdict
+
+SHORT = Protocol(
+    (Step("25%", 0.25), Step("50%", 0.5), Step("25%, 4 partitions", 0.25, {"shuffle_partitions": 4}, once=True)),
+    duration_s=12.0,
+    warmup_s=3.0,
+    repetitions=2,
+)
+
+
+def short(root, measure, **more):
+    return follow(replace(SHORT, **more), ["ysb"], root=root, monitor=NoMonitor(), measure=measure)
+
+
+@pytest.fixture(scope="module")
+def evaluated(tmp_path_factory):
+    root, runs = tmp_path_factory.mktemp("runs"), ModelledRun()
+    return root, runs, short(root, runs)
+
+
+def test_all_steps_are_run_in_turns_after_the_offline_maximum(evaluated):
+    _, runs, _ = evaluated
+    assert runs.calls[0]["load"] == "offline"
+    assert [call["rate"] for call in runs.calls[1:]] == [110_000.0, 220_000.0, 110_000.0, 110_000.0, 220_000.0]
+    assert [call.get("shuffle_partitions") for call in runs.calls[1:]] == [None, None, 4, None, None]
+
+
+def test_every_run_predicts_every_other_step_and_itself(evaluated):
+    _, _, found = evaluated
+    assert len(found.pairs) == 5 * 3
+    assert {pair.case for pair in found.pairs} == {"itself", "rate or trigger", "adjacent", "other"}
+    own = [pair for pair in found.pairs if pair.case == "itself"]
+    assert all(pair.source == pair.target for pair in own)
+    assert len(own) == 5
+
+
+def test_known_queries_are_predicted_well_and_better_than_by_simpler_models(evaluated):
+    _, _, found = evaluated
+    lines = {line.name: line for line in found.lines}
+    assert lines["mean latency, from itself"].median < 0.04
+    assert lines["mean latency, all pairs"].median < 0.10
+    assert lines["rows per partition, by folding"].median < 0.01
+    ours, *simpler = found.baselines
+    assert ours.name == "this model"
+    assert all(ours.median < other.median for other in simpler)
+
+
+def test_without_the_driver_predictions_are_worse(evaluated):
+    _, _, found = evaluated
+    ours = found.ablations[0].median
+    assert {line.name: line.median for line in found.ablations}["without driver overhead"] > 2 * ours
+
+
+def test_the_answer_is_stored_with_its_set_as_json(evaluated):
+    root, _, found = evaluated
+    stored = json.loads((root / "sets" / f"{found.set_id}.json").read_text())
+    assert stored["status"] == "finished"
+    assert stored["result"]["verdict"] == found.verdict.value
+    assert len(stored["result"]["pairs"]) == 15
+    assert stored["result"]["noise"]["latency_mean_s"] > 0
+
+
+def test_an_evaluation_that_was_broken_off_goes_on_where_it_ended(tmp_path):
+    runs, is_broken = ModelledRun(), True
+
+    def breaks_off(**arguments):
+        if len(runs.calls) == 2 and is_broken:
+            raise KeyboardInterrupt
+        return runs(**arguments)
+
+    def go_on(**more):
+        two = replace(SHORT, steps=SHORT.steps[:2], repetitions=1) if not more else replace(SHORT, **more)
+        return follow(two, ["ysb"], root=tmp_path, monitor=NoMonitor(), measure=breaks_off, resume=set_id)
+
+    set_id = None
+    with pytest.raises(KeyboardInterrupt):
+        go_on()
+    (set_id,) = [path.stem for path in (tmp_path / "sets").glob("*.json")]
+    with pytest.raises(UsageError, match="other settings"):
+        go_on(repetitions=3)
+    is_broken = False
+    found = go_on()
+    assert len(runs.calls) == 3
+    # Without repetitions nobody knows the noise.
+    assert found.noise["latency_mean_s"] is None
+
+
+def pair(error, case="rate or trigger", **changes):
+    usual = Pair(
+        "ysb", "a", "b", "run", case, {"latency_mean_s": 1.0, "latency_p95_s": 1.0, "batch_duration_s": 1.0},
+        {"latency_mean_s": 1 + error, "latency_p95_s": 1 + error, "batch_duration_s": 1.0},
+        {"constant": 0.5, "linear regression": 0.4, "ideal speed-up": 0.4, "M/M/1 per stage": float("inf")},
+        {"without skew": 0.1, "without contention": 0.1, "without driver overhead": -0.6}, (True,),
+    )  # fmt: skip
+    return replace(usual, **changes)
+
+
+def evaluation(pairs, noise=0.02):
+    return Evaluation("set", ("ysb",), tuple(pairs), (), {"latency_mean_s": noise})
+
+
+def line(found, name):
+    return next(line for line in found.lines if line.name.startswith(name))
+
+
+def test_errors_beyond_an_aim_fail_and_signs_do_not_cancel():
+    good, bad = evaluation([pair(0.03), pair(-0.04)]), evaluation([pair(0.30), pair(-0.30)])
+    assert line(good, "mean latency, other rate").verdict is Verdict.PASS
+    assert line(bad, "mean latency, other rate").median == pytest.approx(0.30)
+    assert line(bad, "mean latency, other rate").verdict is Verdict.FAIL
+    assert bad.verdict is Verdict.FAIL
+    assert "missed" in bad.document()["reasons"][0]
+
+
+def test_a_few_bad_pairs_fail_by_their_ninth_decile():
+    found = evaluation([pair(0.01) for _ in range(8)] + [pair(0.5), pair(0.5)])
+    all_pairs = line(found, "mean latency, all pairs")
+    assert all_pairs.median < 0.10
+    assert all_pairs.verdict is Verdict.FAIL
+
+
+def test_an_aim_is_related_to_noise_above_four_percent_and_says_so():
+    quiet, loud = evaluation([pair(0.07)], noise=0.03), evaluation([pair(0.07)], noise=0.06)
+    assert line(quiet, "mean latency, other rate").verdict is Verdict.FAIL
+    assert line(loud, "mean latency, other rate").verdict is Verdict.PASS
+    assert "6.0%" in line(loud, "mean latency, other rate").text
+
+
+def test_without_pairs_nothing_is_decided():
+    found = evaluation([])
+    assert found.verdict is Verdict.UNKNOWN
+    assert Line("x", 0, None, limit=0.1).verdict is Verdict.UNKNOWN
+
+
+def test_intervals_that_hold_everything_or_too_little_are_wrong():
+    hits = [pair(0.0, covered=(True,)) for _ in range(9)] + [pair(0.0, covered=(False,))]
+    assert line(evaluation(hits), "coverage").verdict is Verdict.PASS
+    assert line(evaluation([pair(0.0, covered=(True,))] * 10), "coverage").verdict is Verdict.FAIL
+    assert line(evaluation([pair(0.0, covered=(False,))] * 10), "coverage").verdict is Verdict.FAIL
+
+
+def test_a_model_that_overflows_counts_with_an_error_without_end():
+    found = evaluation([pair(0.0)])
+    assert found.baselines[-1].median == float("inf")
+    json.dumps(found.document(), allow_nan=False)
+
+
+def test_the_matrix_has_signed_errors_from_rows_to_columns():
+    found = [pair(0.1), pair(-0.2, source="b", target="a"), pair(0.0, case="itself", target="a")]
+    steps, rows = matrix(found, "ysb")
+    assert steps == ["a", "b"]
+    assert rows == [["a", "+0.0 %", "+10.0 %"], ["b", "-20.0 %", ""]]
+
+
+def test_the_plan_tells_the_time_before_anything_starts():
+    assert quick_protocol().takes_s(1) <= 600
+    assert full_protocol().takes_s(1) > 3600
+    assert "7 runs" in plan_text(["ysb"], quick_protocol())
+    with pytest.raises(UsageError):
+        choose_protocol(quick=True, repeat=0)
+
+
+def test_workloads_are_those_that_are_asked_for_or_the_usual_ones(tmp_path, monkeypatch):
+    assert evaluation_workloads(["ysb"], quick=False) == ("ysb",)
+    assert evaluation_workloads([], quick=True) == ("nexmark-q5",)
+    monkeypatch.chdir(tmp_path)
+    assert "ysb" in evaluation_workloads([], quick=False)
+
+
+def test_a_workload_that_does_not_exist_is_refused_before_anything_is_stored(tmp_path):
+    with pytest.raises(UsageError):
+        evaluate(["ybs"], quick=True, runs=tmp_path)
+    assert list(tmp_path.iterdir()) == []
