@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench bench-queries bench-flink bench-streambench bench-sustain bench-simulators setup clean
+.PHONY: help demo test lint bench bench-queries bench-flink bench-streambench bench-sustain bench-simulators fault-table setup clean
 
 help: ## show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -19,9 +19,11 @@ demo: setup ## measure YSB for half a minute and show the summary
 	@$(BIN)/streamgauge run ysb --rate 100k --duration 30s
 
 test: setup lint ## formatter, linter, type check, all tests
-	@$(BIN)/pytest -q -n 2 -m "not spark and not fault"
-	@$(BIN)/pytest -q -n 2 --dist loadfile -m "spark and not fault"
-	@$(BIN)/pytest -q -m fault
+	@scripts/setup-services
+	@$(BIN)/pytest -q -n 2 -m "not spark and not service and not fault"
+	@$(BIN)/pytest -q -n 2 --dist loadfile -m "spark and not service and not fault"
+	@$(BIN)/pytest -q -rs -m "service and not fault"
+	@$(BIN)/pytest -q -rs -m fault
 
 lint: setup ## formatter, linter and strict type check
 	@$(BIN)/ruff format --check .
@@ -46,6 +48,9 @@ bench-sustain: setup ## search for a sustainable rate that is known
 bench-simulators: setup ## measure the simulators of the model beside SimPy and Ciw
 	@$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/simulators.txt
 	@$(BIN)/python benchmarks/simulators.py
+
+fault-table: setup ## make every fault into every sink and print what came out, about 40 minutes
+	@$(BIN)/python scripts/fault-table
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) benchmarks/flink/.venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

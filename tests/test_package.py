@@ -26,6 +26,7 @@ FLOORS = {
     "workloads": 1,
     "prototype": 1,
     "engine": 2,
+    "kafka": 2,
     "measure": 2,
     "model": 2,
     "services": 2,

@@ -17,13 +17,16 @@ if TYPE_CHECKING:
     from streamgauge.experiment.fault import Fault, fault
     from streamgauge.experiment.generate import Generation, generate
     from streamgauge.experiment.imported import Imported, import_event_log
+    from streamgauge.experiment.load import Loaded, load
     from streamgauge.experiment.plan import make_plan
+    from streamgauge.experiment.predict import Predictions, predict, predict_all
     from streamgauge.experiment.run import Run, run
     from streamgauge.experiment.scale import Scale, scale
     from streamgauge.experiment.suite import SuiteResult, repeat, run_suite
     from streamgauge.experiment.surge import Surge, surge
     from streamgauge.experiment.sustain import Sustained, sustain
     from streamgauge.experiment.verification import Verifications, verify
+    from streamgauge.model import Prediction
     from streamgauge.store import list_runs, open_run
     from streamgauge.verdict import Verdict
     from streamgauge.workloads import catalogue
@@ -34,6 +37,9 @@ __all__ = [
     "Fault",
     "Generation",
     "Imported",
+    "Loaded",
+    "Prediction",
+    "Predictions",
     "Run",
     "Scale",
     "SuiteResult",
@@ -50,8 +56,11 @@ __all__ = [
     "generate",
     "import_event_log",
     "list_runs",
+    "load",
     "make_plan",
     "open_run",
+    "predict",
+    "predict_all",
     "repeat",
     "run",
     "run_suite",
@@ -68,6 +77,9 @@ _HOMES = {
     "Fault": "experiment.fault",
     "Generation": "experiment.generate",
     "Imported": "experiment.imported",
+    "Loaded": "experiment.load",
+    "Prediction": "model",
+    "Predictions": "experiment.predict",
     "Run": "experiment.run",
     "Scale": "experiment.scale",
     "SuiteResult": "experiment.suite",
@@ -83,8 +95,11 @@ _HOMES = {
     "generate": "experiment.generate",
     "import_event_log": "experiment.imported",
     "list_runs": "store",
+    "load": "experiment.load",
     "make_plan": "experiment.plan",
     "open_run": "store",
+    "predict": "experiment.predict",
+    "predict_all": "experiment.predict",
     "repeat": "experiment.suite",
     "run": "experiment.run",
     "run_suite": "experiment.suite",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
@@ -15,18 +16,15 @@ from streamgauge.engine.source import EmbeddedReader, Gate
 from streamgauge.errors import InvalidExperimentError, RunFailedError, UsageError
 from streamgauge.experiment.driver import (
     InFlight,
+    Place,
     ProgressFile,
     batches_committed,
     find_in_flight,
     planned_offset,
-    read_rows,
-    write_rows,
 )
 from streamgauge.experiment.fault import (
     Fault,
-    Kill,
     Outage,
-    _judge_kill,
     compare_rows,
     count_recovered,
     fault,
@@ -34,7 +32,11 @@ from streamgauge.experiment.fault import (
     judge_events,
     judge_replay,
     judge_results,
+    judge_strike,
 )
+from streamgauge.experiment.fault_kinds import FAULTS, Strike, Watch
+from streamgauge.experiment.fault_plan import KINDS, POINTS, PlannedFault, draw_faults, parse_at, parse_faults, shrink
+from streamgauge.experiment.fault_sinks import SINKS, SinkPlace, read_files, read_rows, write_rows
 from streamgauge.experiment.verify import Differences, closing_time_us, event_table
 from streamgauge.report.fault import print_fault
 from streamgauge.verdict import Verdict
@@ -45,7 +47,18 @@ from .samples import ORIGIN_US, batch
 
 SCHEDULE = Constant(100.0).schedule(20.0)
 HIT = InFlight(7, 900, 1_000)
-KILL = Kill(ORIGIN_US + 10_000_000, HIT, 7, -9, ("java", "python3"))
+KILL = Strike(
+    "driver",
+    ORIGIN_US + 10_000_000,
+    ORIGIN_US + 10_000_000,
+    HIT,
+    7,
+    proof="driver ended with code -9, with 2 processes",
+    return_code=-9,
+    processes=("java", "python3"),
+    is_driver_dead=True,
+)
+PLANNED = PlannedFault(10.0, "driver")
 SAME = Differences(700, 700, 0, 0, 0, {})
 
 
@@ -219,10 +232,10 @@ def test_without_windows_recovered_is_what_micro_batches_with_events_from_before
     assert count_recovered(rows, wordcount, wordcount.parameters(), KILL, 8, "update") == 3
 
 
-def test_f5_a_fault_counts_only_when_its_kill_is_proven():
-    assert _judge_kill(KILL).verdict is Verdict.PASS
-    for doubtful in (None, replace(KILL, return_code=0), replace(KILL, processes=("python3",))):
-        assert _judge_kill(doubtful).verdict is Verdict.UNKNOWN
+def test_f5_a_fault_counts_only_when_it_is_proven():
+    assert judge_strike(PLANNED, KILL).verdict is Verdict.PASS
+    for doubtful in (None, replace(KILL, doubt="the driver ended with code 0 before it was killed")):
+        assert judge_strike(PLANNED, doubtful).verdict is Verdict.UNKNOWN
 
 
 def test_the_micro_batch_in_flight_must_come_first_and_with_the_same_events():
@@ -267,7 +280,7 @@ def test_what_is_emitted_after_the_load_shows_no_catching_up():
 def test_without_enough_micro_batches_before_the_kill_nobody_knows_what_is_normal():
     time_s, reason = find_caught_up(outage(15.0), SCHEDULE, ORIGIN_US, ORIGIN_US + 20_000_000, ORIGIN_US + 1_000_000)
     assert time_s is None
-    assert "before the kill" in reason
+    assert "before the fault" in reason
 
 
 def test_no_expected_results_prove_nothing():
@@ -280,9 +293,20 @@ def test_no_expected_results_prove_nothing():
         ("ybs", {}, UsageError, "ysb"),
         ("ysb", {"at": "75s"}, UsageError, "--at"),
         ("ysb", {"at": "5 sek"}, UsageError, "--at"),
+        ("ysb", {"at": "in-bach"}, UsageError, "in-batch"),
+        ("ysb", {"fault": "drivr"}, UsageError, "driver"),
+        ("ysb", {"sink": "parket"}, UsageError, "parquet"),
+        ("ysb", {"sink": "parquet"}, InvalidExperimentError, "append"),
+        ("hibench-identity", {"sink": "parquet", "fault": "sink-stall"}, UsageError, "held up"),
+        ("ysb", {"fault": "broker"}, UsageError, "no broker"),
+        ("hibench-identity", {"sink": "redis"}, InvalidExperimentError, "layout of YSB"),
+        ("ysb", {"fault": "worker", "cores": 2}, UsageError, "--master"),
+        ("ysb", {"faults": "5s driver twice"}, UsageError, "--faults"),
+        ("ysb", {"faults": " ; "}, UsageError, "no fault"),
+        ("ysb", {"sequence": 1, "duration": "8s"}, UsageError, "do not fit"),
         ("ysb", {"down": "x"}, UsageError, "--down"),
         ("ysb", {"rate": "1M"}, UsageError, "too many"),
-        ("ysb", {"master": "spark://elsewhere:7077"}, UsageError, "--cores"),
+        ("ysb", {"master": "spark://elsewhere:7077"}, UsageError, "services up spark"),
         ("streambench-kmeans", {}, InvalidExperimentError, "keeps its state in the driver"),
         ("mine.py:build", {}, InvalidExperimentError, "no reference"),
     ],
@@ -299,8 +323,8 @@ def test_what_cannot_be_judged_is_refused_before_anything_starts(tmp_path, monke
 
 def outcome(**changes) -> Fault:
     outage = Outage(10.5, 6.0, 8.25, 12.5, None, 9.5, 190_000)
-    findings = (_judge_kill(KILL), judge_replay(HIT, batch(7, 12.0, 900, 1_000)), judge_results(SAME))
-    whole = Fault("set-1", "run-1", "ysb", findings, ORIGIN_US, 400_000, KILL, outage, SAME, 100, 100)
+    findings = (judge_strike(PLANNED, KILL), judge_replay(HIT, batch(7, 12.0, 900, 1_000)), judge_results(SAME))
+    whole = Fault("set-1", "run-1", "ysb", findings, ORIGIN_US, 400_000, (KILL,), (outage,), SAME, 100, 100)
     return replace(whole, **changes)
 
 
@@ -316,8 +340,8 @@ def test_a_pass_is_told_in_words_and_as_a_document():
     assert text.startswith("PASS ysb")
     for words in (
         "nothing lost, nothing doubled; 700 results as expected",
-        "killed 10 s into the load, with micro-batch 7 (100 events) in flight and 7 committed",
-        "first results 8.25 s after the kill, backlog and latency as before after 12.5 s",
+        "driver 10 s into the load, with micro-batch 7 (100 events) in flight and 7 committed; driver ended",
+        "first results 8.25 s after the fault, backlog and latency as before after 12.5 s",
         "latency 9.5 s, backlog 190k events",
         "400,000 offered, 100 read again",
     ):
@@ -330,13 +354,123 @@ def test_a_pass_is_told_in_words_and_as_a_document():
 
 def test_f5_a_fail_shows_examples_and_a_fault_that_did_not_fire_is_unknown():
     wrong = Differences(700, 701, 1, 2, 2, {"missing": ["('a', 1)"], "extra": ["('b', 2)"]})
-    failed = outcome(differences=wrong, findings=(_judge_kill(KILL), judge_results(wrong)))
+    failed = outcome(differences=wrong, findings=(judge_strike(PLANNED, KILL), judge_results(wrong)))
     assert "FAIL" in printed(failed)
     assert "1 lost, 2 doubled; 700 results expected" in printed(failed)
     assert "missing ('a', 1)" in printed(failed)
-    empty = {"kill": None, "outage": None, "differences": None, "recovered": None, "events_replayed": None}
-    silent = outcome(findings=(_judge_kill(None),), **empty)
+    empty = {"strikes": (), "outages": (), "differences": None, "recovered": None, "events_replayed": None}
+    silent = outcome(findings=(judge_strike(PLANNED, None),), **empty)
     assert silent.verdict is Verdict.UNKNOWN
     assert "UNKNOWN" in printed(silent)
     assert "did not fire" in printed(silent)
     assert silent.document()["rows_lost"] is None
+
+
+def test_every_fault_that_can_be_named_can_be_made():
+    assert set(FAULTS) == set(KINDS)
+
+
+def test_a_sink_of_at_least_once_may_double_but_not_lose():
+    doubled, lost = Differences(700, 705, 0, 5, 5, {}), Differences(700, 699, 1, 0, 0, {})
+    foreign = Differences(700, 701, 0, 1, 0, {})
+    assert judge_results(doubled, "at-least-once").verdict is Verdict.PASS
+    assert "5 doubled" in judge_results(doubled, "at-least-once").reason
+    assert judge_results(doubled, "exactly-once").verdict is Verdict.FAIL
+    assert judge_results(lost, "at-least-once").verdict is Verdict.FAIL
+    assert judge_results(foreign, "at-least-once").verdict is Verdict.FAIL
+
+
+def test_a_drawn_sequence_lies_inside_the_load_in_order_and_can_be_written_down():
+    for seed in range(20):
+        drawn = draw_faults(seed, ["driver", "pause", "sink-stall"], load_s=60.0, count=4)
+        times_s = [fault.at_s for fault in drawn]
+        assert times_s == sorted(times_s)
+        assert 9.0 <= times_s[0] <= times_s[-1] <= 48.0
+        assert parse_faults("; ".join(map(str, drawn))) == drawn
+    assert len({draw_faults(seed, KINDS, load_s=60.0) for seed in range(20)}) > 15
+
+
+def test_shrinking_finds_the_one_fault_that_matters_and_asks_few_questions():
+    faults = [PlannedFault(float(n), "pause") for n in range(16)]
+    asked = []
+
+    def fails(part):
+        asked.append(part)
+        return faults[11] in part
+
+    assert shrink(faults, fails) == (faults[11],)
+    assert len(asked) <= 16
+    assert shrink(faults, lambda part: len(part) == 16) == tuple(faults)
+
+
+def test_a_time_and_a_point_can_be_asked_for_together():
+    assert parse_at(None, otherwise_s=7.0) == (7.0, None)
+    assert parse_at("12s, offset-commit", otherwise_s=7.0) == (12.0, "offset-commit")
+
+
+class _Scene:
+    def __init__(self, folder: Path, sink: str = "foreach-batch") -> None:
+        self.place = Place(folder)
+        self.sink = SINKS[sink]
+
+
+def test_the_points_of_a_micro_batch_are_told_apart_by_the_logs_and_the_sink(tmp_path):
+    scene = _Scene(tmp_path)
+    scene.place.checkpoint.mkdir()
+    scene.place.sink.mkdir()
+    logs = checkpoint(scene.place.checkpoint, [400], committed=1)
+    watches = {point: Watch(scene, point) for point in (*POINTS, None)}
+    reached = lambda: {point for point, watch in watches.items() if watch.is_there()}  # noqa: E731
+    assert reached() == set()
+    # Nothing has changed since the last look: the next micro-batch is about to be planned.
+    assert reached() == {"before-batch"}
+    (logs / "offsets" / "1").write_text('v1\n{}\n{"n": 900}')
+    assert reached() == {"in-batch", None}
+    (scene.place.sink / "00000001.parquet").touch()
+    assert reached() == {"offset-commit", None}
+    (logs / "commits" / "1").touch()
+    assert reached() == {"after-batch"}
+    assert watches["after-batch"].is_still_there()
+    (logs / "offsets" / "2").write_text('v1\n{}\n{"n": 950}')
+    assert not watches["after-batch"].is_still_there()
+
+
+def _spark_files(sink: Path, rows: pa.Table, batches: int) -> None:
+    """Write what Spark's file sink writes, with a log that is compacted, and a file that was never committed."""
+    (sink / "_spark_metadata").mkdir(parents=True)
+    size, entries = -(-rows.num_rows // batches), []
+    for batch_id in range(batches):
+        file = sink / f"part-{batch_id}.parquet"
+        pq.write_table(rows.slice(batch_id * size, size), file)
+        entries.append(json.dumps({"path": file.as_uri(), "size": 1, "action": "add"}))
+        is_compact = batch_id == batches - 2
+        told = entries if is_compact else entries[-1:]
+        name = f"{batch_id}.compact" if is_compact else str(batch_id)
+        (sink / "_spark_metadata" / name).write_text("\n".join(["v1", *told]))
+    pq.write_table(rows.slice(0, 10), sink / "part-left.parquet")
+
+
+def test_of_sparks_file_sink_only_committed_files_count_each_once(tmp_path):
+    rows = right_answer("hibench-identity")
+    _spark_files(tmp_path, rows, 4)
+    read = read_files(tmp_path)
+    assert (read.num_rows, sorted(set(read["batch"].to_pylist()))) == (rows.num_rows, [0, 1, 2, 3])
+    workload = catalogue()["hibench-identity"]
+    options = {"seed": 1, "origin_us": ORIGIN_US, "output_mode": "append"}
+    found = compare_rows(read, workload, workload.parameters(), SCHEDULE, **options)
+    assert (found.rows_missing, found.rows_extra) == (0, 0)
+
+
+def test_rows_that_were_written_as_text_come_back_exactly_and_a_torn_line_is_no_row(tmp_path):
+    workload = catalogue()["hibench-identity"]
+    rows = right_answer("hibench-identity").slice(0, 50)
+    lines = [
+        json.dumps({"created": row["created"].strftime("%Y-%m-%dT%H:%M:%S.%fZ"), "line": row["line"]})
+        for row in rows.to_pylist()
+    ]
+    (tmp_path / "00000003-0-a.jsonl").write_text("\n".join(lines[:25]) + "\n")
+    (tmp_path / "00000004-0-b.jsonl").write_text("\n".join(lines[25:]) + "\n" + lines[0][:20])
+    read = SINKS["foreach"].read(SinkPlace(tmp_path, tmp_path, 1), workload.output)
+    assert sorted(set(read["batch"].to_pylist())) == [3, 4]
+    plain = lambda table: sorted((row["created"].timestamp(), row["line"]) for row in table.to_pylist())  # noqa: E731
+    assert plain(read) == plain(rows)

@@ -2,7 +2,7 @@ import pytest
 
 from streamgauge.clock import ManualClock
 from streamgauge.errors import UsageError
-from streamgauge.experiment.scale import conclude, parse_counts, scale, usual_cores
+from streamgauge.experiment.scale import _sizes, conclude, parse_counts, scale, usual_cores
 from streamgauge.store import RunWriter
 from streamgauge.suite import Configuration, RunResult
 from streamgauge.suite.matrix import interleave
@@ -111,3 +111,27 @@ def test_a_wrong_setting_is_refused_before_anything_is_stored(tmp_path):
     with pytest.raises(UsageError):
         scale("ybs", cores="1,2", runs=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"workers": "1,2"}, "--master"),
+        ({"master": "spark://host:7077"}, "--workers"),
+        ({"workers": "1,2", "master": "spark://host:7077", "cores": "1"}, "exclude"),
+        ({"workers": "0", "master": "spark://host:7077"}, "cannot be used"),
+    ],
+)
+def test_workers_belong_to_a_cluster(tmp_path, options, said):
+    with pytest.raises(UsageError) as caught:
+        scale("ysb", runs=tmp_path / "runs", **options)
+    assert said in str(caught.value)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_workers_are_asked_for_as_executors_of_equal_size():
+    sizes = _sizes(None, "2,1", "spark://host:7077", {"spark.executor.cores": "4", "spark.x": "y"})
+    assert [cores for cores, _ in sizes] == [4, 8]
+    conf = sizes[1][1]["conf"]
+    assert (conf["spark.executor.instances"], conf["spark.executor.cores"], conf["spark.cores.max"]) == ("2", "4", "8")
+    assert conf["spark.x"] == "y"

@@ -34,9 +34,9 @@ from streamgauge.experiment.settings import parse_settings
         ("max_rows_per_batch", "1.5"),
         ("seed", 2**63),
         ("seed", -(2**64)),
-        ("source", "kafka"),
+        ("source", "kafak"),
         ("sink", "foo"),
-        ("mode", "real-time"),
+        ("mode", "realtime"),
         ("load", "closed"),
     ],
 )

@@ -1,9 +1,11 @@
 import json
+import socket
 from dataclasses import replace
 
 import pytest
 
-from streamgauge.engine.eventlog import Task
+from streamgauge.engine.eventlog import LostExecutor, Task
+from streamgauge.engine.executors import ClockOffset, ExecutorUse
 from streamgauge.experiment.evidence import GeneratorCost, Maximum
 from streamgauge.experiment.summary import summarise
 from streamgauge.verdict import Verdict
@@ -486,3 +488,27 @@ def test_a_doubtful_maximum_makes_an_online_run_unknown(found, verdict):
 def test_an_open_run_has_no_offline_rate():
     summary = summarise(evidence())
     assert (summary["load"], summary["offline_rate_per_s"], summary["offline_run_id"]) == ("open", None, None)
+
+
+def test_of_a_cluster_executors_clocks_and_losses_are_told_and_only_sure_offsets_warned_of():
+    here = socket.gethostname()
+    clocks = [
+        ClockOffset("0", here, 0.2, 0.01),
+        ClockOffset("1", here, -0.06, 0.02),
+        ClockOffset("2", here, -0.08, 0.01),
+    ]
+    used = [ExecutorUse("0", here, 4.0, 9), ExecutorUse("1", here, None, None)]
+    lost = [LostExecutor("1", at_us(12.0), "worker lost")]
+    run = evidence(resources=resources(), executors=used, clocks=clocks, lost=lost)
+    there = replace(run, settings=replace(run.settings, master="spark://host:7077"))
+    summary = summarise(there)
+    assert [(e["executor"], e["cpu_s"]) for e in summary["executors"]] == [("0", 4.0), ("1", None)]
+    assert [clock["offset_s"] for clock in summary["clocks"]] == [0.2, -0.06, -0.08]
+    (fault,) = summary["faults"]
+    assert (fault["name"], fault["at_s"], fault["detail"]) == ("executor 1 lost", pytest.approx(12.0), "worker lost")
+    warned = [text for text in summary["warnings"] if "the clock of executor" in text]
+    assert [text.split(" is ")[1].split(" the driver")[0] for text in warned] == ["200 ms ahead of", "80 ms behind"]
+    assert any("executor 1 was lost" in text for text in summary["warnings"])
+    assert summary["core_use"]["used"] == pytest.approx(1.3)
+    elsewhere = replace(there, executors=[*used, ExecutorUse("2", "another", 1.0, 1)])
+    assert summarise(elsewhere)["core_use"] is None

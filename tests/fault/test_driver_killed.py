@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 from streamgauge.clock import SystemClock
-from streamgauge.experiment.driver import InFlight
-from streamgauge.experiment.fault import Fault, FaultExperiment, Kill
+from streamgauge.experiment.fault import Fault, FaultExperiment, judge_results
+from streamgauge.experiment.fault_plan import PlannedFault
+from streamgauge.experiment.fault_sinks import SINKS
 from streamgauge.experiment.monitor import NoMonitor
 from streamgauge.experiment.run import prepare
 from streamgauge.experiment.verify import Differences
@@ -66,21 +67,18 @@ def _check_what_is_stored(runs: Path, found: dict[str, Any]) -> None:
     assert _left_behind(runs) == []
 
 
-class KilledAfterTheSink(FaultExperiment):
-    """Kills between the sink and the commit, into a sink that ignores the batch id; then loses a file as well."""
+class WithLoss(FaultExperiment):
+    """Loses a file as well, after the comparison."""
 
     with_loss: Differences
 
-    def target(self) -> InFlight | None:
-        hit = super().target()
-        is_written = hit is not None and (self.place.sink / f"{hit.batch_id:08d}-1.parquet").exists()
-        return hit if is_written else None
-
-    def _compare(self, found: Fault, kill: Kill) -> Fault:
-        naive = super()._compare(found, kill)
-        for written in self.place.sink.glob(f"{kill.in_flight.batch_id:08d}-*.parquet"):
+    def _compare(self, found: Fault) -> Fault:
+        naive = super()._compare(found)
+        hit = found.strikes[0].in_flight
+        assert hit is not None
+        for written in self.place.sink.glob(f"{hit.batch_id:08d}-*.parquet"):
             written.unlink()
-        with_loss = super()._compare(found, kill).differences
+        with_loss = super()._compare(found).differences
         assert with_loss is not None
         self.with_loss = with_loss
         return naive
@@ -89,25 +87,36 @@ class KilledAfterTheSink(FaultExperiment):
 def test_v4_a_sink_that_ignores_the_batch_id_is_seen_to_double_and_a_lost_file_to_lose(tmp_path: Path) -> None:
     asked = {"rate": "2k", "duration": "10s", "warmup": 0.0, "verify": False, "cores": 2}
     workload, parameters, settings = prepare("hibench-identity", None, None, asked)
-    experiment = KilledAfterTheSink(
-        workload, parameters, {}, settings, 3.0, 0.0, tmp_path, NoMonitor(), SystemClock(), sink="append"
+    planned = (PlannedFault(3.0, "driver", "offset-commit"),)
+    experiment = WithLoss(
+        workload, parameters, {}, settings, planned, 0.0, tmp_path, NoMonitor(), SystemClock(), sink=SINKS["append"]
     )
     found = experiment.execute()
-    assert found.kill is not None
-    assert found.kill.reason_in_doubt is None
+    (strike,) = found.strikes
+    assert (strike.doubt, strike.point) == (None, "offset-commit")
     assert found.differences is not None
-    hit = found.kill.in_flight
-    assert found.verdict is Verdict.FAIL
+    hit = strike.in_flight
+    assert hit is not None
+    # The sink promises at least once; one that promises more would fail by the same rows.
+    assert found.verdict is Verdict.PASS
+    assert judge_results(found.differences, "exactly-once").verdict is Verdict.FAIL
     assert (found.differences.rows_missing, found.differences.rows_doubled) == (0, hit.last - hit.first)
     assert (experiment.with_loss.rows_missing, experiment.with_loss.rows_extra) == (hit.last - hit.first, 0)
+    assert judge_results(experiment.with_loss, "at-least-once").verdict is Verdict.FAIL
     assert _left_behind(tmp_path) == []
+
+
+def _has_java(tool: Tool) -> bool:
+    try:
+        return any("java" in child.name() for child in psutil.Process(tool.process.pid).children(recursive=True))
+    except psutil.NoSuchProcess:  # a short-lived child ended meanwhile
+        return False
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_stays_behind_when_the_tool_itself_is_ended(start: Callable[..., Tool], number: signal.Signals) -> None:
     tool = start(*LONG)
-    children = lambda: psutil.Process(tool.process.pid).children(recursive=True)  # noqa: E731
-    tool.wait_for(lambda: any("java" in child.name() for child in children()), "the start of Java")
+    tool.wait_for(lambda: _has_java(tool), "the start of Java")
     engine = tool.engine()
     tool.send(number)
     assert tool.end() == (130 if number is signal.SIGINT else -signal.SIGKILL)

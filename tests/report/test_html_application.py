@@ -16,7 +16,7 @@ from streamgauge.report.html.application import (
     application_part,
     draw_application,
 )
-from streamgauge.report.html.page import _environment
+from streamgauge.report.html.page import environment
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "prototypes"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -114,7 +114,7 @@ def test_names_are_shown_as_they_are():
         (type(application.tasks[0])(HOSTILE, 1, ("s",), level=2),),
         warnings=(HOSTILE,),
     )
-    template = _environment().from_string(
+    template = environment().from_string(
         '{% from "application.jinja" import application %}{{ application(part, "a") }}'
     )
     read = Page(f"<body>{template.render(part=application_part(hostile))}</body>")

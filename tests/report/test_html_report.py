@@ -22,7 +22,7 @@ from experiment.test_stored import kill, progress
 from streamgauge.cli import load_options
 from streamgauge.clock import ManualClock
 from streamgauge.engine.environment import MASK
-from streamgauge.engine.eventlog import tasks_table
+from streamgauge.engine.eventlog import LostExecutor, tasks_table
 from streamgauge.engine.resources import resources_table
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.events import event_stream
@@ -709,6 +709,8 @@ def test_the_command_has_an_option_for_every_setting_of_a_run():
         "rate_per_s": 5.0, "duration_s": 2.0, "warmup_s": 3.0, "trigger_s": 1.0, "drain_s": 4.0, "load": "online",
         "arrivals": "sine(peak=2k, phase=20s)", "shuffle_partitions": 3, "source_partitions": 4,
         "max_rows_per_batch": 7, "seed": 8, "verify": False, "source": "other", "sink": "other", "mode": "other",
+        "latency": "other", "kafka": "h:1", "topic": "t", "format": "binary", "redis": "h:2", "external_load": True,
+        "kafka_options": {"sasl.password": "env:PASSWORD"},
     }  # fmt: skip
     parameters = event_stream("words").parameters().model_dump()
     parameters[next(iter(parameters))] = "changed"
@@ -724,3 +726,12 @@ def test_the_command_has_an_option_for_every_setting_of_a_run():
 def test_the_law_of_the_load_is_repeated_as_it_was_written():
     assert "--arrivals 'sine(peak=2k, phase=20s)'" in command(asked(arrivals="sine(peak=2k, phase=20s)"))
     assert "--load online" in command(asked(load="online"))
+
+
+def test_faults_are_marked_in_the_charts_over_time_and_listed(tmp_path):
+    lost = [LostExecutor("1", at_us(12.0), f"worker lost {HOSTILE}")]
+    text = render_report([store_run(tmp_path, healthy_evidence(lost=lost))])
+    assert "<h3>Faults</h3>" in text
+    assert text.count("<span>executor 1 lost</span>") >= 4
+    assert HOSTILE not in text
+    assert "<h3>Faults</h3>" not in render_report([store_run(tmp_path, healthy_evidence())])

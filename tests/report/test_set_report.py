@@ -193,7 +193,7 @@ def test_a_fault_tells_what_was_lost_doubled_and_recovered(root):
               "caught_up_s": None, "rows_expected": 600, "rows_lost": 0, "rows_doubled": 0,
               "rows_recovered": 41}  # fmt: skip
     page = read(root, store_set(root, "fault", result=result))
-    for told in ("killed 10 s after the load began", "first results 20.5 s after the kill", "caught up unknown",
+    for told in ("first fault 10 s after the load began", "first results 20.5 s after the fault", "caught up unknown",
                  "rows expected 600", "rows lost 0", "rows doubled 0", "rows recovered 41"):  # fmt: skip
         assert told in page.words()
     assert "rows foreign" not in page.words()

@@ -10,8 +10,8 @@ from streamgauge.experiment.settings import parse_settings
 from streamgauge.located import Place, Scalar, read_value
 from streamgauge.suite.settings import GROUPS, SETTINGS
 
-# There is only one choice for each of these so far.
-NOT_IN_SUITES = {"source", "sink", "mode"}
+# A file that is shared does not say where servers are and how to log in.
+NOT_IN_SUITES = {"kafka", "format", "kafka_options", "external_load", "redis"}
 PARAMETERS = inspect.signature(parse_settings).parameters
 
 

@@ -25,8 +25,8 @@ Rate = Annotated[
     typer.Option(
         "--rate",
         help=(
-            "Events per second, e.g. 200k or 1.5M; default 50k, or 500k where it says how many exist at once, "
-            "or as a prototype file says."
+            "Events per second, e.g. 200k or 1.5M; default 50k, 500k where it says how many exist at once, "
+            "10k without micro-batches, or as a prototype file says."
         ),
     ),
 ]
@@ -52,9 +52,43 @@ MaxRows = Annotated[
     ),
 ]
 Events = Annotated[str | None, typer.Option("--events", help="Event stream for a function of your own; default ysb.")]
-Source = Annotated[str, typer.Option("--source", help="Where events come from.")]
-Sink = Annotated[str, typer.Option("--sink", help="Where results go.")]
-Mode = Annotated[str, typer.Option("--mode", help="Execution mode.")]
+Source = Annotated[str, typer.Option("--source", help="Where events come from: embedded or kafka.")]
+Sink = Annotated[
+    str | None,
+    typer.Option(
+        "--sink", help="Where results go: noop, kafka or redis; default noop, or kafka outside of micro-batches."
+    ),
+]
+Mode = Annotated[
+    str, typer.Option("--mode", help="Execution mode: micro-batch, micro-batch-async, real-time or continuous.")
+]
+Latency = Annotated[
+    str | None,
+    typer.Option(
+        "--latency",
+        help="What ends a latency: the commit of a micro-batch, or a record in Kafka; default record without batches.",
+    ),
+]
+Kafka = Annotated[
+    str | None, typer.Option("--kafka", metavar="HOST:PORT", help="Brokers; default those of `services up kafka`.")
+]
+Topic = Annotated[str | None, typer.Option("--topic", help="Topic of the events; default the workload's name.")]
+Format = Annotated[str, typer.Option("--format", help="Form of the records in the topic: json or binary.")]
+KafkaOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kafka-option",
+        metavar="KEY=VALUE",
+        help="A setting of the Kafka client; @FILE and env:NAME give secrets; repeatable.",
+    ),
+]
+ExternalLoad = Annotated[
+    bool, typer.Option("--external-load", help="Wait for a `streamgauge load` that fills the topic; start none.")
+]
+Redis = Annotated[
+    str | None,
+    typer.Option("--redis", metavar="HOST:PORT", help="Redis of the sink; default that of `services up redis`."),
+]
 Verify = Annotated[bool, typer.Option("--verify/--no-verify", help="Check answer and generator before the load.")]
 
 
@@ -75,8 +109,15 @@ def _options(
     conf: Conf = None,
     events: Events = None,
     source: Source = "embedded",
-    sink: Sink = "noop",
+    sink: Sink = None,
     mode: Mode = "micro-batch",
+    latency: Latency = None,
+    kafka: Kafka = None,
+    topic: Topic = None,
+    format_: Format = "json",
+    kafka_option: KafkaOption = None,
+    external_load: ExternalLoad = False,
+    redis: Redis = None,
     verify: Verify = True,
     seed: Seed = 1,
     runs: Runs = None,
@@ -89,6 +130,9 @@ def _settings(given: dict[str, Any]) -> dict[str, Any]:
     settings = dict(given)
     settings["parameters"] = pairs(settings.pop("set_", None), "--set")
     settings["conf"] = pairs(settings.pop("conf", None), "--conf")
+    if "format_" in settings:
+        settings["format"] = settings.pop("format_")
+        settings["kafka_options"] = pairs(settings.pop("kafka_option"), "--kafka-option")
     return settings
 
 
@@ -106,6 +150,7 @@ def runs_workload(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., N
             parameters += added.values() if name == "settings" else [parameter]
 
         def whole(**given: Any) -> None:
+            refuse_wrong_prototype(given.get("workload"))
             settings = _settings({name: given.pop(name) for name in added})
             try:
                 command(**given, settings=settings)
@@ -123,6 +168,16 @@ def runs_workload(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., N
         return whole
 
     return decorate
+
+
+def refuse_wrong_prototype(reference: str | None) -> None:
+    """Tell the mistakes of a prototype file at once, before all that is needed to run one is imported."""
+    if reference is None or not reference.endswith((".yaml", ".yml")):
+        return
+    from streamgauge.prototype.document import is_prototype_file, load_application
+
+    if is_prototype_file(Path(reference)):
+        load_application(Path(reference))
 
 
 def is_suite_file(reference: str) -> bool:

@@ -13,7 +13,10 @@ from streamgauge.cli import (
     doctor,
     fault,
     generate,
+    load,
+    model,
     plan,
+    predict,
     prototype,
     report,
     run,
@@ -58,15 +61,18 @@ app.command("plan")(plan.plan)
 app.command("run")(run.run)
 app.command("sustain")(sustain.sustain)
 app.command("compare")(compare.compare)
+app.command("predict")(predict.predict)
 app.command("scale")(scale.scale)
 app.command("surge")(surge.surge)
 app.command("fault")(fault.fault)
 app.command("report")(report.report)
 app.command("verify")(verify.verify)
 app.command("generate")(generate.generate)
+app.command("load")(load.load)
 app.command("doctor")(doctor.doctor)
 app.add_typer(runs.app, name="runs")
 app.add_typer(prototype.app, name="prototype")
+app.add_typer(model.app, name="model")
 app.add_typer(services.app, name="services")
 
 

@@ -11,6 +11,9 @@ CoresList = Annotated[str | None, typer.Option("--cores", help="Core counts, e.g
 PartitionsList = Annotated[
     str | None, typer.Option("--shuffle-partitions", help="Partition counts, e.g. 2,8; default one per core.")
 ]
+WorkersList = Annotated[
+    str | None, typer.Option("--workers", help="Numbers of workers of the cluster --master, e.g. 1,2.")
+]
 Repeat = Annotated[int, typer.Option("--repeat", help="How often to run every setting.")]
 Resume = Annotated[str | None, typer.Option("--resume", metavar="SET", help="Go on with an interrupted experiment.")]
 Rate = Annotated[
@@ -18,13 +21,14 @@ Rate = Annotated[
 ]
 
 
-@runs_workload(without=("load", "arrivals", "master"))
+@runs_workload(without=("load", "arrivals"))
 def scale(
     workload: Annotated[
         str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")
     ],
     settings: dict[str, Any],
     cores: CoresList = None,
+    workers: WorkersList = None,
     shuffle_partitions: PartitionsList = None,
     repeat: Repeat = 3,
     rate: Rate = None,
@@ -40,6 +44,7 @@ def scale(
         found = measure(
             workload,
             cores=cores,
+            workers=workers,
             shuffle_partitions=shuffle_partitions,
             repeat=repeat,
             rate=rate,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from streamgauge.cli.load_options import refuse_wrong_prototype
 from streamgauge.cli.options import (
     EXIT_BY_VERDICT,
     Conf,
@@ -39,6 +40,8 @@ def verify(
     json_: Json = False,
 ) -> None:
     """Compare the answers of streaming queries with their references, row by row."""
+    for name in names or ():
+        refuse_wrong_prototype(name)
     from streamgauge.experiment.verification import verify as check
     from streamgauge.report.verification import print_verifications, verification_progress
 

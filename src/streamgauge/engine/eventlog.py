@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Progress = dict[str, Any]
 _HEAD = b'{"Event":"'
 _STREAMING = "org.apache.spark.sql.streaming.StreamingQueryListener$"
+_EXECUTOR_LOST = _HEAD + b'SparkListenerExecutorRemoved"'
 # Stages whose tasks are still awaited; older ones have ended long ago.
 MAX_STAGES = 10_000
 MAX_BATCH_ROWS = 10**13
@@ -75,6 +76,15 @@ class Stage:
     submitted_us: int | None
     finished_us: int | None
     is_ok: bool
+
+
+@dataclass(frozen=True)
+class LostExecutor:
+    """An executor that went while the application ran, and why, as Spark saw it."""
+
+    executor: str
+    at_us: int
+    reason: str
 
 
 def _task(document: dict[str, Any], batch_id: int, stage_tasks: int) -> Task:
@@ -155,6 +165,7 @@ class ApplicationLog:
     unreadable: int = 0
     is_torn: bool = False
     notes: list[str] = field(default_factory=list)
+    lost: list[LostExecutor] = field(default_factory=list)
     _run_of_query: dict[str, str] = field(default_factory=dict, repr=False)
     _stages: dict[int, _Work] = field(default_factory=dict, repr=False)
     _executors: dict[str, int] = field(default_factory=dict, repr=False)
@@ -203,7 +214,10 @@ class ApplicationLog:
         self.cores = max(self.cores or 0, sum(self._executors.values()))
 
     def _drop_executor(self, document: dict[str, Any]) -> None:
-        self._executors.pop(str(document["Executor ID"]), None)
+        executor = str(document["Executor ID"])
+        self._executors.pop(executor, None)
+        at_us, reason = int(document.get("Timestamp", 0)) * 1000, str(document.get("Removed Reason", ""))
+        self.lost.append(LostExecutor(executor, at_us, reason.splitlines()[0] if reason else "no reason given"))
 
     def _take_query_start(self, document: dict[str, Any]) -> None:
         self.query(str(document["runId"]), str(document["id"]), document.get("name"))
@@ -356,6 +370,18 @@ def _version_notes(version: str | None, path: Path) -> list[str]:
         return []
     tested = ", ".join(f"{major}.{minor}" for major, minor in TESTED_VERSIONS)
     return [f"the log is of Spark {version}; reading is tested with logs of {tested}"]
+
+
+def read_lost_executors(path: Path) -> list[LostExecutor]:
+    """Read which executors an application has lost so far."""
+    log = ApplicationLog()
+    try:
+        for line in read_lines(path):
+            if line.startswith(_EXECUTOR_LOST):
+                log.take(line)
+    except TornError:
+        pass
+    return log.lost
 
 
 def read_tasks(path: Path, *, query_run_id: str) -> list[Task]:

@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.engine.eventlog import Task, find_event_log, read_tasks
+from streamgauge.engine.eventlog import LostExecutor, Task, find_event_log, read_lost_executors, read_tasks
 from streamgauge.engine.executed_plan import read_plan
 from streamgauge.engine.listener import Progress, ProgressListener, add_listener
 from streamgauge.engine.session import EVENT_LOG, Session
-from streamgauge.errors import InvalidExperimentError, RunFailedError
+from streamgauge.errors import InvalidExperimentError, RunFailedError, StreamgaugeError
 from streamgauge.workloads.executed_plan import PlanNode
 
 if TYPE_CHECKING:
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 
 OUTPUT_MODES = ("append", "update", "complete")
 STOP_DEADLINE_MS = 10_000
+# How often Spark keeps its progress where there are no micro-batches: its own default, and that of its guide.
+REAL_TIME_BATCH = "5 minutes"
+CONTINUOUS_EPOCH = "1 second"
+# What Spark says when a query has started that its mode does not allow.
+MODE_REFUSALS = (
+    "STREAMING_REAL_TIME_MODE",
+    "INSUFFICIENT_SLOT",
+    "TRIGGER_INTERVAL",
+    "async progress tracking",
+    "Continuous processing",
+)
 
 
 class Query:
@@ -30,8 +41,10 @@ class Query:
         listener: ProgressListener,
         remove: Callable[[], None],
         checkpoint: Path,
+        mode: str = "micro-batch",
     ) -> None:
         self.session = session
+        self.mode = mode
         self._query = query
         self._listener = listener
         self._remove = remove
@@ -58,14 +71,23 @@ class Query:
                 )
             time.sleep(0.02)
 
-    def _failure(self) -> RunFailedError:
+    def _failure(self) -> StreamgaugeError:
         error = self._query.exception()
         reason = failure_reason(str(error)) if error else "it stopped without saying why"
+        if self.mode != "micro-batch" and any(words in reason for words in MODE_REFUSALS):
+            return refused_mode(self.mode, reason, f"--mode {self.mode}")
         return RunFailedError(
             f"the streaming query failed: {reason}",
             where=str(self.session.log),
             remedy="Spark's log there has the whole story",
         )
+
+    def tasks_running(self) -> int:
+        """Return how many tasks of the query run now."""
+        tracker = self.session.spark.sparkContext.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self.run_id)]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+        return sum(stage.numActiveTasks for stage in stages if stage is not None)
 
     def stop(self) -> None:
         """Stop the query, running batch included, and wait until all that it reported has arrived."""
@@ -81,6 +103,11 @@ class Query:
         log = find_event_log(self.session.scratch / EVENT_LOG)
         return read_tasks(log, query_run_id=self.run_id) if log else []
 
+    def lost_executors(self) -> list[LostExecutor]:
+        """Return the executors that the application has lost so far."""
+        log = find_event_log(self.session.scratch / EVENT_LOG)
+        return read_lost_executors(log) if log else []
+
     def executed_plan(self) -> PlanNode:
         """Return the plan of the last micro-batch; there must have been one."""
         return read_plan(self._query._jsq.streamingQuery().lastExecution().executedPlan())
@@ -91,6 +118,28 @@ class Query:
         if not commits.is_dir():
             return None
         return max((int(entry.name) + 1 for entry in commits.iterdir() if entry.name.isdigit()), default=None)
+
+
+def _trigger(mode: str, trigger_s: float) -> dict[str, Any]:
+    """Say a trigger to Spark; outside of micro-batches it is how often progress is kept, by default as Spark says."""
+    interval = f"{round(trigger_s * 1000)} milliseconds"
+    if mode == "real-time":
+        return {"realTime": interval if trigger_s else REAL_TIME_BATCH}
+    if mode == "continuous":
+        return {"continuous": interval if trigger_s else CONTINUOUS_EPOCH}
+    return {"processingTime": interval}
+
+
+def _progress_options(mode: str) -> dict[str, str]:
+    return {"asyncProgressTrackingEnabled": "true"} if mode == "micro-batch-async" else {}
+
+
+def refused_mode(mode: str, reason: str, where: str) -> InvalidExperimentError:
+    """Say that Spark itself does not run a query in a mode."""
+    remedy = "use --mode micro-batch; `streamgauge describe` tells the modes of a workload"
+    if "INSUFFICIENT_SLOT" in reason:
+        remedy = "all tasks of all stages run at once: raise --cores, or lower the numbers of partitions"
+    return InvalidExperimentError(f"Spark cannot run this in {mode} mode: {reason}", where=where, remedy=remedy)
 
 
 def failure_reason(text: str) -> str:
@@ -112,16 +161,18 @@ def start_query(
     where: str,
     each_batch: "Callable[[DataFrame, int], Any] | None" = None,
     folders: Sequence[str] = (),
+    write: "Callable[[DataFrame], Any] | None" = None,
+    mode: str = "micro-batch",
 ) -> tuple[Query, str]:
     """Start `df` into the no-op sink, or hand each micro-batch to `each_batch`, or write CSV files into `folders`.
 
-    The folders are named by these columns and lie beside the checkpoint. With no output mode given, the first that
-    Spark accepts is used.
+    The folders are named by these columns and lie beside the checkpoint. `write` makes a writer of the stream instead
+    of these. With no output mode given, the first that Spark accepts is used. `mode` is the execution mode.
     """
-    from pyspark.errors import AnalysisException
+    from pyspark.errors import AnalysisException, IllegalArgumentException
 
     refusals = []
-    for mode in (output_mode,) if output_mode else OUTPUT_MODES:
+    for output in (output_mode,) if output_mode else OUTPUT_MODES:
         listener = ProgressListener(receive)
         remove = add_listener(session.spark, listener)
         try:
@@ -130,16 +181,21 @@ def start_query(
                 writer = (
                     df.writeStream.format("csv").partitionBy(*folders).option("path", str(checkpoint.parent / "log"))
                 )
+            if write is not None:
+                writer = write(df)
             query = (
-                writer.outputMode(mode)
+                writer.outputMode(output)
                 .option("checkpointLocation", str(checkpoint))
-                .trigger(processingTime=f"{round(trigger_s * 1000)} milliseconds")
+                .options(**_progress_options(mode))
+                .trigger(**_trigger(mode, trigger_s))
                 .start()
             )
-            return Query(session, query, listener, remove, checkpoint), mode
-        except AnalysisException as error:
+            return Query(session, query, listener, remove, checkpoint, mode), output
+        except (AnalysisException, IllegalArgumentException) as error:
             remove()
             refusals.append(str(error).split("\n")[0].split(" SQLSTATE")[0])
+    if mode != "micro-batch":
+        raise refused_mode(mode, refusals[0], where)
     raise InvalidExperimentError(
         f"Spark cannot run this as a streaming query: {refusals[0]}",
         where=where,

@@ -1,7 +1,8 @@
-"""What the run's processes use: this process, Spark's Java process and its Python workers, once a second."""
+"""What the run's processes use: this process, Spark's Java processes and their Python workers, once a second."""
 
 import itertools
 import threading
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -35,6 +36,8 @@ class ResourceSampler:
     java_pid: int
     clock: Clock
     samples: list[ResourceSample] = field(default_factory=list)
+    # Executors on this machine that are no children of the driver.
+    executor_pids: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         self._end = threading.Event()
@@ -80,11 +83,12 @@ class ResourceSampler:
 
     def _processes(self) -> list[tuple[str, psutil.Process]]:
         found = [("tool", psutil.Process())]
-        with suppress(psutil.Error):
-            root = psutil.Process(self.java_pid)
-            for process in (root, *root.children(recursive=True)):
-                with suppress(psutil.Error):
-                    found.append(("java" if "java" in process.name() else "python_workers", process))
+        for pid in (self.java_pid, *self.executor_pids):
+            with suppress(psutil.Error):
+                root = psutil.Process(pid)
+                for process in (root, *root.children(recursive=True)):
+                    with suppress(psutil.Error):
+                        found.append(("java" if "java" in process.name() else "python_workers", process))
         return found
 
 

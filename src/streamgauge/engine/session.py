@@ -17,12 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.engine.java import find_java
 from streamgauge.errors import EnvironmentNotReadyError, InvalidExperimentError, StreamgaugeError, UsageError
+from streamgauge.units import parse_duration
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 SHUTDOWN_DEADLINE_S = 20.0
-EXECUTOR_DEADLINE_S = 60.0
+# Spark's own setting for how long to wait for executors.
+EXECUTOR_DEADLINE = "spark.scheduler.maxRegisteredResourcesWaitingTime"
+EXECUTOR_DEADLINE_S = 30.0
+# Executors come one by one; when none has come for this long, these are all.
+LAST_EXECUTOR_S = 2.0
 EVENT_LOG = "event-log"
 ARCHIVE = "streamgauge.zip"
 
@@ -136,8 +141,12 @@ def _python(settings: SessionSettings, scratch: Path) -> dict[str, str]:
 
     root = Path(streamgauge.__file__).parent
     archive = shutil.make_archive(str(scratch / Path(ARCHIVE).stem), "zip", root.parent, root.name)
-    # The source plans in a worker beside the driver, which gets no files from the cluster.
-    return {"PYTHONPATH": os.pathsep.join(filter(None, (archive, os.environ.get("PYTHONPATH"))))}
+    return {
+        # The source plans in a worker beside the driver, which gets no files from the cluster.
+        "PYTHONPATH": os.pathsep.join(filter(None, (archive, os.environ.get("PYTHONPATH")))),
+        # Workers are started as `python3` everywhere; here that must be the one that has the packages.
+        "PATH": os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath))),
+    }
 
 
 def _write_properties(path: Path, conf: Mapping[str, str]) -> None:
@@ -292,20 +301,54 @@ def _close(gateway: Any) -> None:
     SparkSession._instantiatedSession = None
 
 
+def _executor_deadline_s(conf: Mapping[str, str]) -> float:
+    given = conf.get(EXECUTOR_DEADLINE)
+    return EXECUTOR_DEADLINE_S if given is None else parse_duration(given, where=f"--conf {EXECUTOR_DEADLINE}")
+
+
+def _asked_executors(conf: Mapping[str, str]) -> int | None:
+    """Return how many executors the settings ask for, if they do."""
+    asked = conf.get("spark.executor.instances")
+    if asked is None and "spark.cores.max" in conf and "spark.executor.cores" in conf:
+        asked = str(int(conf["spark.cores.max"]) // int(conf["spark.executor.cores"]))
+    return None if asked is None else int(asked)
+
+
+def _executors(session: Session) -> int:
+    """Return how many executors there are now; the driver itself is listed as well."""
+    from py4j.protocol import Py4JError
+
+    try:
+        return int(session.spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size()) - 1
+    except Py4JError:
+        # A master that nobody answers for makes Spark end the application by itself.
+        return 0
+
+
 def _equip_executors(session: Session) -> None:
-    """Wait until the cluster has given executors, so that their cores count, and give them this package."""
-    context = session.spark.sparkContext
-    end_s = time.monotonic() + EXECUTOR_DEADLINE_S
-    # The driver itself is listed as well.
-    while context._jsc.sc().getExecutorMemoryStatus().size() < 2:
-        if time.monotonic() > end_s:
+    """Wait until the cluster has given its executors, so that their cores count, and give them this package."""
+    deadline_s, asked = _executor_deadline_s(session.settings.conf), _asked_executors(session.settings.conf)
+    start_s = changed_s = time.monotonic()
+    found = 0
+    while True:
+        now_s = time.monotonic()
+        count = _executors(session)
+        if count != found:
+            found, changed_s = count, now_s
+        is_over = now_s - start_s > deadline_s
+        if found and (found == asked or is_over or (asked is None and now_s - changed_s > LAST_EXECUTOR_S)):
+            break
+        if is_over:
             raise EnvironmentNotReadyError(
-                f"{session.settings.master} offered no executor within {EXECUTOR_DEADLINE_S:.0f} s",
+                f"{session.settings.master} offered no executor within {deadline_s:g} s",
                 where=str(session.log),
-                remedy="check that the cluster is up, reaches this machine, and has free cores and memory",
+                remedy=(
+                    "check that the cluster is up, reaches this machine, and has free cores and memory; "
+                    f"wait longer with --conf {EXECUTOR_DEADLINE}=60s"
+                ),
             )
-        time.sleep(0.2)
-    context.addPyFile(str(session.scratch / ARCHIVE))
+        time.sleep(0.1)
+    session.spark.sparkContext.addPyFile(str(session.scratch / ARCHIVE))
 
 
 RESERVED = {

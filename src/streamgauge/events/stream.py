@@ -50,7 +50,8 @@ class EventStream:
     fields.
     `schedule` makes the arrivals of a finite data set (from the number of events and the rate) where even spacing
     is not enough, and `check` refuses rates that the parameters do not allow. `texts` are further formats, by
-    whose digests data sets of other programs can be compared.
+    whose digests data sets of other programs can be compared. `text` names the field that holds the others as JSON
+    text, all of them as strings and times in milliseconds, if there is one; `lines` makes it fast, as bytes.
     """
 
     name: str
@@ -62,6 +63,8 @@ class EventStream:
     schedule: "Callable[[Any, int, float], Schedule] | None" = None
     check: Callable[[Any, float], None] = lambda _p, _rate_per_s: None
     texts: "Mapping[str, Callable[[pa.Table], bytes]]" = field(default_factory=dict)
+    text: str | None = None
+    lines: "Callable[[Any, int, Arrivals], list[bytes]] | None" = None
 
     def table(self, parameters: Parameters, *, seed: int, arrivals: "Arrivals") -> "pa.Table":
         """Make the events with NumPy, as an Arrow table in the order of the schema."""

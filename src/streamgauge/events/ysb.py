@@ -5,15 +5,16 @@ exactly once. The random form draws each field independently and uniformly, seed
 and of late events are those of Yahoo's generator.
 """
 
+import math
 import operator
 from collections.abc import Mapping, Sequence
-from functools import reduce
+from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field as Parameter
 
 from streamgauge.events.columns import divide, modulo, pick
-from streamgauge.events.identifiers import identifier_array, identifier_column
+from streamgauge.events.identifiers import identifier, identifier_array, identifier_column
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ PAGES = 100
 SKEW_MS = 50
 LATE_ONE_IN = 100_000
 LATE_MS = 60_000
+# As many beginnings of texts are kept in memory, of 220 bytes each.
+MAX_HEADS = 300_000
 
 
 class YsbEvents(Parameters):
@@ -102,30 +105,94 @@ def _json_parts(texts: Mapping[str, Any], literal: Any) -> list[Any]:
 def _arrays(p: YsbEvents, seed: int, arrivals: "Arrivals") -> Mapping[str, Any]:
     import numpy as np
 
-    from streamgauge.events.draw import draw
-
-    n = arrivals.n
-
-    def drawn(field: int, below: int) -> "Longs":
-        return draw(n, seed=seed, field=field, below=below)
-
-    random = p.draws == "random"
-    time_ms = arrivals.time_us // 1000
-    if p.skew:
-        time_ms = time_ms + SKEW_MS - drawn(_SKEW, 2 * SKEW_MS)
-    if p.late:
-        time_ms = time_ms - np.where(drawn(_IS_LATE, LATE_ONE_IN) == 0, drawn(_LATENESS, LATE_MS), 0)
+    time_ms = _time_ms(p, seed, arrivals)
+    users, pages, ads, ad_types, event_types = _indices(p, seed, arrivals.n)
     fields: dict[str, Any] = {
-        "user_id": identifier_array("user", drawn(_USER, USERS) if random else n % USERS),
-        "page_id": identifier_array("page", drawn(_PAGE, PAGES) if random else n // USERS % PAGES),
-        "ad_id": identifier_array("ad", drawn(_AD, p.ads) if random else n % p.ads),
-        "ad_type": np.array(AD_TYPES, dtype=object)[drawn(_AD_TYPE, 5) if random else n % 5],
-        "event_type": np.array(EVENT_TYPES, dtype=object)[drawn(_EVENT_TYPE, 3) if random else n % 3],
+        "user_id": identifier_array("user", users),
+        "page_id": identifier_array("page", pages),
+        "ad_id": identifier_array("ad", ads),
+        "ad_type": np.array(AD_TYPES, dtype=object)[ad_types],
+        "event_type": np.array(EVENT_TYPES, dtype=object)[event_types],
         "event_time": time_ms * 1000,
-        "ip_address": np.full(len(n), IP_ADDRESS, dtype=object),
+        "ip_address": np.full(len(arrivals.n), IP_ADDRESS, dtype=object),
     }
     texts = fields | {"event_time": time_ms.astype(str).astype(object)}
     return fields | {"value": reduce(operator.add, _json_parts(texts, str))}
+
+
+def _lines(p: YsbEvents, seed: int, arrivals: "Arrivals") -> list[bytes]:
+    """Make the texts of `value`: everything before the time comes from a table, or from five short ones."""
+    import numpy as np
+
+    time_ms = _time_ms(p, seed, arrivals)
+    spelled = {ms: b'%d", "ip_address": "%b"}' % (ms, IP_ADDRESS.encode()) for ms in np.unique(time_ms).tolist()}
+    times = [spelled[ms] for ms in time_ms.tolist()]
+    if p.draws == "random":
+        heads = _heads(p, seed, arrivals.n)
+    else:
+        period = math.lcm(USERS * PAGES, p.ads, len(AD_TYPES) * len(EVENT_TYPES))
+        table = _periodic_heads(p) if period <= MAX_HEADS else None
+        numbers = (arrivals.n % period).tolist() if table is not None else []
+        heads = [table[n] for n in numbers] if table is not None else _heads(p, seed, arrivals.n)
+    return [head + time for head, time in zip(heads, times, strict=True)]
+
+
+@cache
+def _periodic_heads(p: YsbEvents) -> list[bytes]:
+    import numpy as np
+
+    return _heads(p, 0, np.arange(math.lcm(USERS * PAGES, p.ads, len(AD_TYPES) * len(EVENT_TYPES))))
+
+
+def _heads(p: YsbEvents, seed: int, n: "Longs") -> list[bytes]:
+    """Return the texts of events up to their time."""
+    tables = [[part.encode() for part in parts] for parts in _head_parts(p)]
+    columns = [index.tolist() for index in _indices(p, seed, n)]
+    users, pages, ads, ad_types, event_types = tables
+    return [users[u] + pages[g] + ads[a] + ad_types[t] + event_types[e] for u, g, a, t, e in zip(*columns, strict=True)]
+
+
+@cache
+def _head_parts(p: YsbEvents) -> tuple[list[str], ...]:
+    """Return, for each field before the time, the text of every value with the names around it."""
+    values = {
+        "user_id": [identifier("user", i) for i in range(USERS)],
+        "page_id": [identifier("page", i) for i in range(PAGES)],
+        "ad_id": [identifier("ad", i) for i in range(p.ads)],
+        "ad_type": AD_TYPES,
+        "event_type": EVENT_TYPES,
+    }
+    names = [*values, "event_time"]
+    opening = f'{{"{names[0]}": "'
+    found = []
+    for name, following in zip(values, names[1:], strict=True):
+        found.append([f'{opening}{value}", "{following}": "' for value in values[name]])
+        opening = ""
+    return tuple(found)
+
+
+def _indices(p: YsbEvents, seed: int, n: "Longs") -> "list[Longs]":
+    """Return which user, page, ad, ad type and event type each event has."""
+    from streamgauge.events.draw import draw
+
+    if p.draws == "random":
+        sizes = {_USER: USERS, _PAGE: PAGES, _AD: p.ads, _AD_TYPE: len(AD_TYPES), _EVENT_TYPE: len(EVENT_TYPES)}
+        return [draw(n, seed=seed, field=field, below=below) for field, below in sizes.items()]
+    return [n % USERS, n // USERS % PAGES, n % p.ads, n % len(AD_TYPES), n % len(EVENT_TYPES)]
+
+
+def _time_ms(p: YsbEvents, seed: int, arrivals: "Arrivals") -> "Longs":
+    import numpy as np
+
+    from streamgauge.events.draw import draw
+
+    n, time_ms = arrivals.n, arrivals.time_us // 1000
+    if p.skew:
+        time_ms = time_ms + SKEW_MS - draw(n, seed=seed, field=_SKEW, below=2 * SKEW_MS)
+    if p.late:
+        is_late = draw(n, seed=seed, field=_IS_LATE, below=LATE_ONE_IN) == 0
+        time_ms = time_ms - np.where(is_late, draw(n, seed=seed, field=_LATENESS, below=LATE_MS), 0)
+    return time_ms
 
 
 EVENTS = EventStream(
@@ -144,4 +211,6 @@ EVENTS = EventStream(
     parameters=YsbEvents,
     frame=_frame,
     arrays=_arrays,
+    text="value",
+    lines=_lines,
 )

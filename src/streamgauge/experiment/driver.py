@@ -15,21 +15,22 @@ import threading
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any
 
 from streamgauge import errors
 from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import EXIT_INTERRUPTED, RunFailedError, StreamgaugeError
+from streamgauge.events import Parameters
+from streamgauge.experiment.fault_sinks import SINKS, SinkPlace
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.files import write_text_whole
-from streamgauge.workloads import find_workload
+from streamgauge.workloads import Workload, find_workload
 from streamgauge.workloads.parameters import choose_variant
 
 if TYPE_CHECKING:
     import psutil
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
 
     from streamgauge.engine.query import Query
     from streamgauge.engine.session import Session
@@ -42,16 +43,10 @@ POLL_S = 0.1
 GONE_DEADLINE_S = 20.0
 FAILURE_DEADLINE_S = 10.0
 
-SinkKind = Literal["replace", "append"]
-
 
 @dataclass(frozen=True)
 class Order:
-    """What a driver has to do; its fields are JSON values.
-
-    With the sink `replace`, a repeated micro-batch replaces its rows; with `append` it adds them once more, as a sink
-    does that ignores the batch id.
-    """
+    """What a driver has to do; its fields are JSON values. `sink` is one of `SINKS`, on a server at `address`."""
 
     attempt: int
     workload: str
@@ -59,7 +54,9 @@ class Order:
     settings: Mapping[str, Any]
     log: str
     fields: tuple[str, ...] | None = None
-    sink: SinkKind = "replace"
+    sink: str = "foreach-batch"
+    address: str | None = None
+    topic: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,12 +77,16 @@ class Place:
 
     @property
     def sink(self) -> Path:
-        """The rows that came out, one file per micro-batch."""
+        """The rows that came out, where the sink writes files."""
         return self.folder / "sink"
 
     def attempt(self, number: int) -> Path:
         """Return the folder of one driver process."""
         return self.folder / f"attempt-{number}"
+
+    def of_sink(self, order: Order, workload: Workload, parameters: Parameters) -> SinkPlace:
+        """Return where the sink of an order writes."""
+        return SinkPlace(self.sink, self.control, order.attempt, order.address, order.topic, workload, parameters)
 
 
 @dataclass(frozen=True)
@@ -117,6 +118,11 @@ def batches_committed(checkpoint: Path) -> int:
     return max(_ids(checkpoint / "commits"), default=-1) + 1
 
 
+def batches_planned(checkpoint: Path) -> int:
+    """Return how many micro-batches Spark has planned."""
+    return max(_ids(checkpoint / "offsets"), default=-1) + 1
+
+
 def find_in_flight(checkpoint: Path) -> InFlight | None:
     """Return the micro-batch with events that is in the offset log and not yet in the commit log."""
     planned, committed = max(_ids(checkpoint / "offsets"), default=-1), batches_committed(checkpoint)
@@ -124,31 +130,6 @@ def find_in_flight(checkpoint: Path) -> InFlight | None:
         return None
     first, last = planned_offset(checkpoint, planned - 1), planned_offset(checkpoint, planned)
     return InFlight(planned, first, last) if last > first else None
-
-
-def write_rows(sink: Path, name: str, rows: "pa.Table", batch_id: int) -> None:
-    """Put the rows of a micro-batch in place in one step, with its id as the column `batch`."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    sink.mkdir(exist_ok=True)
-    temporary = sink / f".{name}.new"
-    pq.write_table(rows.append_column("batch", pa.array([batch_id] * rows.num_rows, pa.int64())), temporary)
-    temporary.replace(sink / f"{name}.parquet")
-
-
-def read_rows(sink: Path) -> "pa.Table":
-    """Return all rows that came out, with their micro-batch."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    tables = []
-    for path in sorted(sink.glob("[0-9]*.parquet")):
-        with pq.ParquetFile(path) as file:
-            tables.append(file.read())
-    if not tables:
-        raise RunFailedError("no micro-batch has put anything out", remedy="see Spark's log in the run directory")
-    return pa.concat_tables(tables)
 
 
 class ProgressFile:
@@ -198,7 +179,7 @@ class Driver:
             self.process.stdin.flush()
 
     def started(self) -> dict[str, Any] | None:
-        """Return what the driver says about its query once that runs: time, cores, output mode and fields read."""
+        """Return what the driver says about its query once that runs: time, cores, output mode, fields, application."""
         try:
             return dict(json.loads((self.folder / STARTED_FILE).read_text()))
         except FileNotFoundError:
@@ -309,6 +290,7 @@ def drive(order: Order, place: Place, finish: threading.Event, clock: Clock) -> 
         (folder / PROGRESS_FILE).open("ab", buffering=0) as progress,
     ):
         session.spark.conf.set("spark.sql.shuffle.partitions", str(settings.shuffle_partitions or session.cores))
+        session.spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         query, said = _start(session, order, settings, place, progress)
         try:
             _tell(folder / STARTED_FILE, {"at_us": round(clock.wall_s() * 1e6), "cores": session.cores, **said})
@@ -340,10 +322,6 @@ def _start(
         fields=fields,
     )
 
-    def keep(batch: "DataFrame", batch_id: int) -> None:
-        name = f"{batch_id:08d}" if order.sink == "replace" else f"{batch_id:08d}-{order.attempt}"
-        write_rows(place.sink, name, batch.toArrow(), batch_id)
-
     def receive(document: dict[str, Any]) -> None:
         progress.write(json.dumps(document).encode() + b"\n")
 
@@ -356,9 +334,10 @@ def _start(
             checkpoint=place.checkpoint,
             receive=receive,
             where=workload.name,
-            each_batch=keep,
+            write=partial(SINKS[order.sink].write, place.of_sink(order, workload, parameters)),
         )
-    return query, {"output_mode": output_mode, "fields": list(fields)}
+    application = str(session.spark.sparkContext.applicationId)
+    return query, {"output_mode": output_mode, "fields": list(fields), "application": application}
 
 
 def _process_all(session: "Session", query: "Query") -> None:

@@ -1,15 +1,21 @@
 """All that one run left behind, before any conclusion is drawn."""
 
+import socket
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from streamgauge.arrivals import Schedule
-from streamgauge.engine.eventlog import Stage, Task
+from streamgauge.engine.eventlog import LostExecutor, Stage, Task
+from streamgauge.engine.executors import ClockOffset, ExecutorUse
 from streamgauge.engine.resources import ResourceSample
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.experiment.verify import Verification
-from streamgauge.measure import Batch
+from streamgauge.kafka.delivery import Delivery
+from streamgauge.measure import Batch, Emissions
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import Window
+from streamgauge.workloads.modes import UNBATCHED
 
 
 @dataclass(frozen=True)
@@ -44,6 +50,45 @@ class Observed:
 
 
 @dataclass(frozen=True)
+class External:
+    """What happened outside of Spark in a run with a broker or another server.
+
+    `delivery` is how well the load was kept by a generator of its own, None where nobody told. `records` counts all
+    that the query has read, `malformed` those of them that are no events. `apart_s` is how far the partitions were
+    apart, at most, in the times of their events at the end of a micro-batch: by so much the latency of single events
+    may be wrong.
+    """
+
+    delivery: Delivery | None = None
+    has_generator: bool = True
+    records: int = 0
+    malformed: int = 0
+    apart_s: float | None = None
+    recount: "Recount | None" = None
+    holes: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Recount:
+    """The content of the sink against an answer that is computed anew from what the topic holds.
+
+    `events_lost` are numbers of events that are not in the topic, `events_doubled` those that are in it again.
+    """
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    events: int
+    events_lost: int
+    events_doubled: int
+    rows_expected: int
+    rows_got: int
+    rows_missing: int
+    rows_extra: int
+    examples: Mapping[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Evidence:
     """What was offered, what Spark reported, and what was found besides. Times are since the epoch."""
 
@@ -66,6 +111,13 @@ class Evidence:
     reported_batches: int | None = None
     is_interrupted: bool = False
     observed: Observed | None = None
+    external: External | None = None
+    # Where results are timed one by one. Without micro-batches, `batches` are slices of the time in which they came.
+    emissions: Emissions | None = None
+    # Of a cluster: what its executors used over the load, their clocks before it, and those that were lost.
+    executors: list[ExecutorUse] = field(default_factory=list)
+    clocks: list[ClockOffset] = field(default_factory=list)
+    lost: list[LostExecutor] = field(default_factory=list)
 
     @property
     def offered(self) -> int:
@@ -73,9 +125,19 @@ class Evidence:
         return int(self.schedule.created(self.closed_us - self.origin_us))
 
     @property
+    def executors_are_here(self) -> bool:
+        """There is a cluster, and the samples of resources cover all of it."""
+        return bool(self.executors) and {use.host for use in self.executors} == {socket.gethostname()}
+
+    @property
     def is_offline(self) -> bool:
         """All events were there before the query started: `closed_us` is when it was let at them."""
         return self.settings.is_offline
+
+    @property
+    def is_unbatched(self) -> bool:
+        """There are no micro-batches: what is known comes from the results."""
+        return self.settings.mode in UNBATCHED
 
     @property
     def is_observed(self) -> bool:

@@ -15,10 +15,13 @@ from streamgauge.arrivals import Schedule
 from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import RunFailedError, StreamgaugeError, UsageError
 from streamgauge.events import Parameters, event_stream
-from streamgauge.experiment.evidence import Evidence, GeneratorCost, Maximum
+from streamgauge.experiment.evidence import Evidence, External, GeneratorCost, Maximum
 from streamgauge.experiment.interrupts import Interrupts, counted_interrupts
+from streamgauge.experiment.modes import check_mode
 from streamgauge.experiment.monitor import Monitor, NoMonitor, Snapshot
+from streamgauge.experiment.recount import recount_embedded
 from streamgauge.experiment.settings import RunSettings, parse_settings
+from streamgauge.experiment.sinks import NoSink, connector_conf, open_sink
 from streamgauge.experiment.summary import summarise
 from streamgauge.measure import Batch, batch_from_progress
 from streamgauge.store import SCHEMA_VERSION, RunWriter, StoredRun, default_root, open_run, sweep_scratch
@@ -30,6 +33,9 @@ from streamgauge.workloads.user import is_user_function, user_workload
 from streamgauge.workloads.workload import BatchStep
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from streamgauge.engine.executors import Survey
     from streamgauge.engine.query import Query
     from streamgauge.engine.session import Session
 
@@ -92,6 +98,7 @@ def prepare(
     chosen, checked = choose_variant(resolve_workload(workload, events), parameters or {})
     parsed = parse_settings(**with_defaults(settings, chosen.defaults, usual))
     chosen.check(checked, parsed.law.mean_rate_per_s(parsed.load_s))
+    check_mode(chosen, checked, parsed)
     return chosen, checked, parsed
 
 
@@ -113,7 +120,33 @@ def run(
     """
     chosen, checked, parsed = prepare(workload, events, parameters, settings)
     root = Path(runs) if runs is not None else default_root(os.environ)
-    return Experiment(chosen, checked, parsed, root, monitor or NoMonitor(), SystemClock(), session).execute()
+    return experiment(chosen, checked, parsed, root, monitor or NoMonitor(), SystemClock(), session).execute()
+
+
+def experiment(
+    workload: Workload,
+    parameters: Parameters,
+    settings: RunSettings,
+    root: Path,
+    monitor: Monitor,
+    clock: Clock,
+    session: "Session | None" = None,
+) -> "Experiment":
+    """Return the run in the making that the settings ask for."""
+    if settings.latency == "record":
+        from streamgauge.experiment.record_run import RecordExperiment
+
+        return RecordExperiment(workload, parameters, settings, root, monitor, clock, session)
+    if settings.source == "kafka":
+        from streamgauge.experiment.kafka_run import KafkaExperiment
+
+        return KafkaExperiment(workload, parameters, settings, root, monitor, clock, session)
+    return Experiment(workload, parameters, settings, root, monitor, clock, session)
+
+
+def _executors_here(session: "Session", found: "Survey | None") -> list[int]:
+    """Return the processes of a cluster's executors that run on this machine, where they can be watched."""
+    return [] if found is None else found.pids_here(str(session.spark.sparkContext.applicationId))
 
 
 @dataclass
@@ -132,6 +165,9 @@ class Experiment:
     phase: str = "start"
     fields: tuple[str, ...] | None = None
     maximum: Maximum | None = None
+    notes: list[str] = field(default_factory=list)
+    # Columns of the events that the query carries to its sink.
+    carry: tuple[str, ...] = ()
 
     def execute(self) -> Run:
         """Run it, and store it whatever happens."""
@@ -146,6 +182,7 @@ class Experiment:
         )
         self.started_s = self.phase_started_s = self.clock.monotonic_s()
         try:
+            self.sink = open_sink(self.settings, self.workload, self.parameters)
             evidence = self._measure(writer)
         except StreamgaugeError as error:
             writer.finish("failed", verdict="unknown", reasons=[str(error)])
@@ -204,11 +241,37 @@ class Experiment:
             interrupts = stack.enter_context(counted_interrupts())
             session = self.session
             if session is None:
-                spark_settings = SessionSettings(self.settings.master, self.settings.conf)
+                spark_settings = SessionSettings(self.settings.master, self._session_conf())
                 session = stack.enter_context(open_session(spark_settings, scratch=writer.work, log=writer.log))
-            return self._measure_with(session, writer, interrupts)
+            return self._completed(session, writer, self._measure_with(session, writer, interrupts))
+
+    def _completed(self, _session: "Session", writer: RunWriter, evidence: Evidence) -> Evidence:
+        """Add what the sink holds when the query has ended."""
+        if isinstance(self.sink, NoSink):
+            return evidence
+        self._enter("recount")
+        found = recount_embedded(self.workload, self.parameters, self.sink.read, evidence=evidence)
+        external = External(has_generator=False, recount=found, details=self._details(writer, evidence))
+        return replace(evidence, external=external)
+
+    def _details(self, writer: RunWriter, evidence: Evidence) -> Mapping[str, Any]:
+        """Return what the sink tells besides its rows, and store its table."""
+        window_s = evidence.window.length_s if evidence.window else None
+        details, table = self.sink.details(window_s, evidence.measured_from_us, evidence.closed_us)
+        if table is not None:
+            writer.write_table(self.settings.sink, table)
+        return details
+
+    def _session_conf(self) -> Mapping[str, str]:
+        """Return the settings of Spark: those of the user, and the connector that the sink needs."""
+        return connector_conf(self.settings, self._note) if self.sink.needs_connector else self.settings.conf
+
+    def _note(self, text: str) -> None:
+        """Keep what a reader of the results should know."""
+        self.notes.append(text)
 
     def _measure_with(self, session: "Session", writer: RunWriter, interrupts: Interrupts) -> Evidence:
+        from streamgauge.engine.executors import executor_use, survey
         from streamgauge.engine.resources import ResourceSampler
 
         cores = session.cores
@@ -221,7 +284,8 @@ class Experiment:
         writer.write_schedule(self.schedule)
         query, output_mode = self._start(session, writer, cores)
         interrupts.be_patient()
-        sampler = ResourceSampler(session.process.pid, self.clock)
+        before = None if session.settings.is_local else survey(session)
+        sampler = ResourceSampler(session.process.pid, self.clock, executor_pids=_executors_here(session, before))
         sampler.start()
         try:
             maximum = asdict(self.maximum) if self.maximum else None
@@ -230,6 +294,7 @@ class Experiment:
             sampler.stop()
             self._enter("stopping the query")
             query.stop()
+        executors = executor_use(before, survey(session, looks=1)) if before else []
         self._enter("reading Spark's event log")
         tasks = query.tasks()
         window = self.workload.window(self.parameters) if self.workload.window else None
@@ -249,15 +314,19 @@ class Experiment:
             generator=generator,
             maximum=self.maximum,
             convergence=self.step.series if self.step else None,
-            reported_batches=query.batches_run(),
+            # Asynchronous progress leaves out entries of the commit log.
+            reported_batches=None if self.settings.mode == "micro-batch-async" else query.batches_run(),
             is_interrupted=interrupts.count > 0,
+            executors=executors,
+            clocks=list(before.clocks) if before else [],
+            lost=query.lost_executors() if before else [],
         )
 
     def _find_maximum(self, session: "Session", writer: RunWriter) -> None:
         """Process the load offline, as a run inside this one, and go on at half of the rate that it reached."""
         settings = replace(self.settings, load="offline", verify=False)
         root = writer.path / "offline"
-        found = Experiment(self.workload, self.parameters, settings, root, self.monitor, self.clock, session).execute()
+        found = experiment(self.workload, self.parameters, settings, root, self.monitor, self.clock, session).execute()
         if found.stored().status == "interrupted":
             raise KeyboardInterrupt
         rate_per_s = found.summary["processed_rate_per_s"]
@@ -271,13 +340,12 @@ class Experiment:
         self.workload.check(self.parameters, self.settings.law.mean_rate_per_s(self.settings.load_s))
         writer.update(configuration=self._configuration())
 
-    def _start(self, session: "Session", writer: RunWriter, cores: int) -> "tuple[Query, str]":
-        from streamgauge.engine.query import start_query
+    def _events(self, session: "Session", writer: RunWriter, cores: int) -> "DataFrame":
+        """Return the stream of events that the query reads."""
         from streamgauge.engine.source import read_events
 
-        self._enter("starting the query")
         self.control = writer.path
-        df = read_events(
+        return read_events(
             session.spark,
             self.workload.events,
             self.parameters,
@@ -289,9 +357,20 @@ class Experiment:
             fields=self._fields(session, writer),
         )
 
+    def _batch(self, progress: Mapping[str, Any]) -> Batch | None:
+        """Read the progress of one micro-batch; None for a trigger that ran none."""
+        return batch_from_progress(progress)
+
+    def _start(self, session: "Session", writer: RunWriter, cores: int) -> "tuple[Query, str]":
+        from streamgauge.engine.query import start_query
+
+        self._enter("starting the query")
+        self.sink.prepare()
+        df = self._events(session, writer, cores)
+
         def receive(progress: dict[str, Any]) -> None:
             writer.append_progress(progress)
-            batch = batch_from_progress(progress)
+            batch = self._batch(progress)
             if batch is not None:
                 self.batches.append(batch)
 
@@ -300,17 +379,19 @@ class Experiment:
         with session.with_conf(self.workload.conf):
             query, output_mode = start_query(
                 session,
-                self.workload.build(df, self.parameters, self.settings.seed),
-                output_mode=self.workload.output_mode(self.parameters),
+                self.workload.build(df, self.parameters, self.settings.seed, carry=self.carry),
+                output_mode=self._output_mode(),
                 trigger_s=self.settings.trigger_s,
                 checkpoint=writer.work / "checkpoint",
                 receive=receive,
                 where=self.workload.name,
                 folders=self.workload.folders,
                 each_batch=self.step,
+                write=self.sink.write,
+                mode=self.settings.mode,
             )
         try:
-            query.wait(lambda: bool(self.batches), deadline_s=START_DEADLINE_S, what="the first micro-batch")
+            self._await_start(query)
             if self.workload.check_plan is not None:
                 self.workload.check_plan(query.executed_plan())
         except StreamgaugeError:
@@ -318,13 +399,19 @@ class Experiment:
             raise
         return query, output_mode
 
+    def _output_mode(self) -> str | None:
+        return self.workload.output_mode(self.parameters)
+
+    def _await_start(self, query: "Query") -> None:
+        """Wait until the query is at work."""
+        query.wait(lambda: bool(self.batches), deadline_s=START_DEADLINE_S, what="the first micro-batch")
+
     def _load(
         self, query: "Query", writer: RunWriter, interrupts: Interrupts, circumstances: Mapping[str, Any]
     ) -> None:
         """Open the gate, let the load run, and wait until all of it is processed or the deadline is over."""
-        load_us = round(self.settings.load_s * 1e6)
-        self.origin_us = round(self.clock.wall_s() * 1e6) - (load_us if self.settings.is_offline else 0)
-        self.closed_us = self.origin_us + load_us
+        self.origin_us = self._begin()
+        self.closed_us = self.origin_us + round(self.settings.load_s * 1e6)
         self._open_gate(writer, circumstances)
         measure_us = self.origin_us + round(self.settings.warmup_s * 1e6)
         if not self.settings.is_offline:
@@ -341,8 +428,19 @@ class Experiment:
         patience = 1 if self.settings.is_offline else 2
         offered = int(self.schedule.created(self.closed_us - self.origin_us))
         deadline_s = self.clock.monotonic_s() + self.settings.deadline_s
-        while self.batches[-1].last < offered and interrupts.count < patience and self.clock.monotonic_s() < deadline_s:
+        while (
+            not self._has_processed(offered) and interrupts.count < patience and self.clock.monotonic_s() < deadline_s
+        ):
             self._tick(query)
+
+    def _has_processed(self, offered: int) -> bool:
+        """Tell whether all of the offered events are processed."""
+        return self.batches[-1].last >= offered
+
+    def _begin(self) -> int:
+        """Let the load begin, and return when: microseconds since the epoch."""
+        load_us = round(self.settings.load_s * 1e6)
+        return round(self.clock.wall_s() * 1e6) - (load_us if self.settings.is_offline else 0)
 
     def _open_gate(self, writer: RunWriter, circumstances: Mapping[str, Any]) -> None:
         """Let the load run from `origin_us` to `closed_us`, and store that it does."""
@@ -393,7 +491,7 @@ class Experiment:
             "workload": self.workload.name,
             **summarise(evidence),
         }
-        summary["warnings"] = [*self.workload.warnings, *summary["warnings"]]
+        summary["warnings"] = [*self.workload.warnings, *self.notes, *summary["warnings"]]
         writer.write_table("batches", batches_table(evidence))
         writer.write_table("tasks", tasks_table(evidence.tasks))
         writer.write_table("resources", resources_table(evidence.resources))

@@ -6,7 +6,7 @@ the capacity of its setting. Repetitions are interleaved, so that a machine that
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,8 @@ class Scale:
     capacities: tuple[Capacity, ...]
     law: Scalability | None
     warnings: tuple[str, ...] = ()
+    # On a cluster, where the number of its workers is varied.
+    cores_per_worker: int | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -76,6 +78,9 @@ class Scale:
         """Why the verdict is not pass."""
         return tuple(dict.fromkeys(reason for point in self.points for reason in point.reasons))
 
+    def _workers(self, cores: int) -> int | None:
+        return None if self.cores_per_worker is None else cores // self.cores_per_worker
+
     def document(self) -> dict[str, Any]:
         """Return the answer; the keys are those of `scale --json`."""
         return {
@@ -86,6 +91,7 @@ class Scale:
             "warnings": list(self.warnings),
             "points": [
                 {
+                    "workers": self._workers(point.cores),
                     "cores": point.cores,
                     "shuffle_partitions": point.shuffle_partitions,
                     "rate_per_s": point.rate_per_s,
@@ -94,7 +100,7 @@ class Scale:
                 }
                 for point in self.points
             ],
-            "capacity": [vars(capacity) for capacity in self.capacities],
+            "capacity": [{"workers": self._workers(capacity.cores), **vars(capacity)} for capacity in self.capacities],
             "law": _law_document(self.law),
         }
 
@@ -138,6 +144,7 @@ def scale(
     workload: str,
     *,
     cores: str | None = None,
+    workers: str | None = None,
     shuffle_partitions: str | None = None,
     repeat: int = 3,
     resume: str | None = None,
@@ -149,11 +156,14 @@ def scale(
 ) -> Scale:
     """Measure the capacity of a workload for every number of cores, and of partitions; `settings` are those of `run`.
 
+    On a cluster, the number of workers is varied: each gives one executor, of `spark.executor.cores` cores or one.
+
     >>> import streamgauge as sg
     >>> sg.scale("ysb", cores="1,2").law.contention  # doctest: +SKIP
     """
     available = os.cpu_count() or 1
-    counts = usual_cores(available) if cores is None else parse_counts(cores, where="--cores", most=MAX_CORES)
+    conf = dict(settings.get("conf") or {})
+    sizes = _sizes(cores, workers, settings.get("master"), conf)
     partitions: Sequence[int | None] = [None]
     if shuffle_partitions is not None:
         partitions = parse_counts(shuffle_partitions, where="--shuffle-partitions", most=MAX_PARTITIONS)
@@ -163,14 +173,57 @@ def scale(
     usual = {"rate": DEFAULT_RATES["offline"], "arrivals": "constant"}
     given = {name: value for name, value in settings.items() if value is not None}
     settings = usual | given | {"load": "offline", "events": events}
-    configurations = _configurations(workload, counts, partitions, repeat, parameters or {}, settings)
+    configurations = _configurations(workload, sizes, partitions, repeat, parameters or {}, settings)
     planned = list(interleave(configurations))
     root = Path(runs) if runs is not None else default_root(os.environ)
     writer = _writer(root, workload, planned, resume)
     results = run_planned(planned, writer, root=root, monitor=monitor or NoMonitor())
-    found = conclude(writer.set_id, workload, planned, results, root, available)
+    if workers is None:
+        found = conclude(writer.set_id, workload, planned, results, root, available)
+    else:
+        found = conclude(writer.set_id, workload, planned, results, root, MAX_CORES)
+        found = replace(found, cores_per_worker=_cores_per_worker(conf))
     writer.update(status="finished", result=found.document())
     return found
+
+
+def _cores_per_worker(conf: Mapping[str, str]) -> int:
+    (count,) = parse_counts(conf.get("spark.executor.cores", "1"), where="spark.executor.cores", most=MAX_CORES)
+    return count
+
+
+def _sizes(
+    cores: str | None, workers: str | None, master: str | None, conf: Mapping[str, str]
+) -> list[tuple[int, Mapping[str, Any]]]:
+    """Return each number of cores with the settings that give it."""
+    if (workers is None) != (master is None):
+        raise UsageError(
+            "--workers and --master go together",
+            where="--workers",
+            remedy="use --master spark://host:port --workers 1,2, or --cores 1,2 on this machine",
+        )
+    if workers is None:
+        counts = usual_cores(os.cpu_count() or 1)
+        counts = counts if cores is None else parse_counts(cores, where="--cores", most=MAX_CORES)
+        return [(count, {"cores": count}) for count in counts]
+    if cores is not None:
+        raise UsageError("--cores and --workers exclude each other", remedy="use --conf spark.executor.cores=N")
+    each = _cores_per_worker(conf)
+    return [
+        (count * each, {"conf": {**conf, **executor_settings(count, each)}})
+        for count in parse_counts(workers, where="--workers", most=MAX_CORES)
+    ]
+
+
+def executor_settings(workers: int, cores_each: int) -> dict[str, str]:
+    """Return the settings that make Spark ask for just these executors, on every kind of cluster."""
+    return {
+        "spark.executor.instances": str(workers),
+        "spark.executor.cores": str(cores_each),
+        # A standalone cluster counts cores instead of executors.
+        "spark.cores.max": str(workers * cores_each),
+        "spark.dynamicAllocation.enabled": "false",
+    }
 
 
 def _writer(root: Path, workload: str, planned: Sequence[PlannedRun], resume: str | None) -> SetWriter:
@@ -190,7 +243,7 @@ def _writer(root: Path, workload: str, planned: Sequence[PlannedRun], resume: st
 
 def _configurations(
     workload: str,
-    cores: Iterable[int],
+    sizes: Iterable[tuple[int, Mapping[str, Any]]],
     partitions: Sequence[int | None],
     repeat: int,
     parameters: Mapping[str, Any],
@@ -198,9 +251,9 @@ def _configurations(
 ) -> list[Configuration]:
     found: list[Configuration] = []
     code = None
-    for count in cores:
+    for count, chosen in sizes:
         for number in partitions:
-            own = {**settings, "cores": count} | ({} if number is None else {"shuffle_partitions": number})
+            own = {**settings, **chosen} | ({} if number is None else {"shuffle_partitions": number})
             name = f"{workload}[cores={count}" + ("]" if number is None else f",shuffle_partitions={number}]")
             events = own.pop("events", None)
             # Refuse what cannot run before anything is started.
@@ -239,13 +292,15 @@ def conclude(
 
 def _point(run: PlannedRun, result: RunResult, root: Path) -> Point:
     settings = run.configuration.settings
-    rate_per_s = None
+    cores = settings.get("cores") or int(settings["conf"]["spark.cores.max"])
+    summary: Mapping[str, Any] = {}
     if result.run_id is not None:
-        rate_per_s = (open_run(root, result.run_id).document.get("summary") or {}).get("processed_rate_per_s")
-    verdict = result.verdict or Verdict.UNKNOWN
-    return Point(
-        settings["cores"], settings.get("shuffle_partitions"), result.run_id, verdict, rate_per_s, result.reasons
-    )
+        summary = open_run(root, result.run_id).document.get("summary") or {}
+    partitions, verdict = settings.get("shuffle_partitions"), result.verdict or Verdict.UNKNOWN
+    if summary.get("cores", cores) != cores:
+        reason = f"the cluster gave {summary['cores']} cores instead of {cores}"
+        return Point(cores, partitions, result.run_id, Verdict.UNKNOWN, None, (*result.reasons, reason))
+    return Point(cores, partitions, result.run_id, verdict, summary.get("processed_rate_per_s"), result.reasons)
 
 
 def _capacities(points: Sequence[Point]) -> list[Capacity]:

@@ -10,8 +10,11 @@ from streamgauge.arrivals import Law, parse_law
 from streamgauge.arrivals.notation import MAX_SEED
 from streamgauge.engine.session import refuse_reserved
 from streamgauge.errors import UsageError, closest
-from streamgauge.suite.settings import DEFAULT_RATES, MAX_CORES, MAX_PARTITIONS
+from streamgauge.kafka.options import refuse_open_password, refuse_open_secrets
+from streamgauge.kafka.records import check_format
+from streamgauge.suite.settings import DEFAULT_RATES, LATENCIES, MAX_CORES, MAX_PARTITIONS, SINKS, SOURCES, usual_rate
 from streamgauge.units import parse_count, parse_duration, parse_rate
+from streamgauge.workloads.modes import MODES, UNBATCHED
 
 # Under overload a micro-batch is held to about this long, or to this many triggers.
 ADMIT_S = 3.0
@@ -41,8 +44,15 @@ class RunSettings:
     source: str = "embedded"
     sink: str = "noop"
     mode: str = "micro-batch"
+    latency: str = "commit"
     conf: Mapping[str, str] = field(default_factory=dict)
     load: str = "open"
+    kafka: str | None = None
+    topic: str | None = None
+    format: str = "json"
+    kafka_options: Mapping[str, str] = field(default_factory=dict)
+    external_load: bool = False
+    redis: str | None = None
 
     @property
     def law(self) -> Law:
@@ -104,6 +114,26 @@ def _partitions(value: int | None, where: str) -> int | None:
     return value
 
 
+def _refuse_idle_options(settings: RunSettings) -> None:
+    """Refuse options of a broker where there is none, and loads that a broker cannot have."""
+    is_source, is_used = settings.source == "kafka", "kafka" in (settings.source, settings.sink)
+    idle = {
+        "--kafka": settings.kafka is not None and not is_used,
+        "--topic": settings.topic is not None and not is_used,
+        "--kafka-option": bool(settings.kafka_options) and not is_used,
+        "--format": settings.format != "json" and not is_source,
+        "--external-load": settings.external_load and not is_source,
+        "--redis": settings.redis is not None and settings.sink != "redis",
+    }
+    for option, is_idle in idle.items():
+        if is_idle:
+            needed = "--sink redis" if option == "--redis" else "--source kafka"
+            raise UsageError("nothing in this run uses it", where=option, remedy=f"add {needed}, or leave it out")
+    if is_source and settings.load != "open":
+        what = f"a topic is filled as time goes on, so its load cannot be {settings.load}"
+        raise UsageError(what, where="--load", remedy="leave --load out, or use --source embedded")
+
+
 def parse_seed(seed: int) -> int:
     """Refuse a seed that does not fit in the 64 bits that every draw hashes."""
     if not -MAX_SEED <= seed <= MAX_SEED:
@@ -128,15 +158,23 @@ def parse_settings(
     seed: int = 1,
     verify: bool = True,
     source: str = "embedded",
-    sink: str = "noop",
+    sink: str | None = None,
     mode: str = "micro-batch",
+    latency: str | None = None,
     conf: Mapping[str, str] | None = None,
+    kafka: str | None = None,
+    topic: str | None = None,
+    format: str = "json",  # noqa: A002
+    kafka_options: Mapping[str, str] | None = None,
+    external_load: bool = False,
+    redis: str | None = None,
 ) -> RunSettings:
     """Read what people write; every mistake is a `UsageError` that names the option."""
     limit = None if max_rows_per_batch is None else parse_count(max_rows_per_batch, where="--max-rows-per-batch")
     chosen_load = _choice(load, tuple(DEFAULT_RATES), "--load")
+    is_unbatched = _choice(mode, MODES, "--mode") in UNBATCHED
     settings = RunSettings(
-        rate_per_s=parse_rate(DEFAULT_RATES[chosen_load] if rate is None else rate),
+        rate_per_s=parse_rate(usual_rate(chosen_load, mode) if rate is None else rate),
         duration_s=parse_duration(duration, minimum_s=1.0),
         arrivals=arrivals,
         warmup_s=parse_duration(warmup, where="--warmup"),
@@ -148,12 +186,22 @@ def parse_settings(
         max_rows_per_batch=limit,
         seed=parse_seed(seed),
         verify=verify,
-        source=_choice(source, ("embedded",), "--source"),
-        sink=_choice(sink, ("noop",), "--sink"),
-        mode=_choice(mode, ("micro-batch",), "--mode"),
+        source=_choice(source, SOURCES, "--source"),
+        sink=_choice(sink or ("kafka" if is_unbatched else "noop"), SINKS, "--sink"),
+        mode=mode,
+        latency=_choice(latency or ("record" if is_unbatched else "commit"), LATENCIES, "--latency"),
         conf=dict(conf or {}),
         load=chosen_load,
+        kafka=kafka,
+        topic=topic,
+        format=check_format(format),
+        kafka_options=dict(kafka_options or {}),
+        external_load=external_load,
+        redis=redis,
     )
+    _refuse_idle_options(settings)
+    refuse_open_secrets(settings.kafka_options)
+    refuse_open_password(settings.redis)
     if settings.law.mean_rate_per_s(settings.load_s) * settings.load_s > MAX_TOTAL_EVENTS:
         raise UsageError("more than 10^13 events in one run", where="--rate", remedy="lower the rate or the duration")
     refuse_reserved(settings.conf)

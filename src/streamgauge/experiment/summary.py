@@ -9,7 +9,8 @@ import numpy as np
 
 from streamgauge.engine.eventlog import Stage, Task, missing_tasks
 from streamgauge.engine.resources import ROLES, clock_jump_s
-from streamgauge.experiment.evidence import Evidence, Maximum, Observed
+from streamgauge.experiment.evidence import Evidence, External, Maximum, Observed
+from streamgauge.kafka.delivery import LATE_S, Delivery
 from streamgauge.measure import (
     Accounting,
     BacklogTrend,
@@ -44,6 +45,7 @@ NO_LAW = "nobody knows when the rows were created: the load is not ours"
 NO_BACKLOG = "the sources do not tell what they still hold"
 # Driver, executors and what they start; not streamgauge itself.
 SPARK_ROLES = ("java", "python_workers")
+CLOCK_OFFSET_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,15 @@ class Measured:
     level: bool = True
 
 
+def emitted_latency(evidence: Evidence, batch: Batch) -> Histogram:
+    """Return the latencies of a micro-batch or, where there is none, of the results in a slice of time."""
+    if evidence.is_unbatched and evidence.emissions is not None:
+        return evidence.emissions.in_slice(batch)
+    return batch_latency(evidence.schedule, evidence.origin_us, batch)
+
+
 def _mean_latency_s(evidence: Evidence, batch: Batch) -> float:
-    return batch_latency(evidence.schedule, evidence.origin_us, batch).mean_s
+    return emitted_latency(evidence, batch).mean_s
 
 
 def measured_part(evidence: Evidence, from_s: float | None = None) -> Measured:
@@ -111,11 +120,14 @@ def _measured_offline(evidence: Evidence) -> Measured:
 def latency_histogram(evidence: Evidence, measured: Measured) -> Histogram:
     """Merge the latencies of all events created in the measured time, whenever they were emitted.
 
-    Empty for an offline load: when its events were created says nothing about how long they waited.
+    Where results are timed one by one, these are the latencies of the results from these events. Empty for an offline
+    load: when its events were created says nothing about how long they waited.
     """
     total = Histogram.empty()
     if evidence.is_offline:
         return total
+    if evidence.emissions is not None:
+        return evidence.emissions.histogram(measured.from_us, evidence.closed_us)
     for batch in evidence.batches:
         total += batch_latency(evidence.schedule, evidence.origin_us, batch, first=measured.first_event)
     return total
@@ -213,10 +225,11 @@ def resources(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
 def core_use(evidence: Evidence, measured: Measured, rate_per_s: float | None) -> dict[str, float | None] | None:
     """Return the cores that Spark used and what each of them processed, as NEXMark reports them.
 
-    None without samples, and on a cluster, whose processes are not seen.
+    None without samples, and on a cluster with executors on other machines, whose processes are not seen.
     """
     used = resources(evidence, measured)
-    if used is None or not evidence.settings.master.startswith("local"):
+    seen_everywhere = evidence.settings.master.startswith("local") or evidence.executors_are_here
+    if used is None or not seen_everywhere:
         return None
     cores = sum(used["cores_used"][role] for role in SPARK_ROLES)
     return {
@@ -264,11 +277,23 @@ def _judge_load(evidence: Evidence, measured: Measured, trend: BacklogTrend, in_
 def _judge_drain(evidence: Evidence, in_flight: int) -> Finding:
     if in_flight == 0:
         return Finding("drained", Verdict.PASS, "every offered event was processed")
+    if evidence.is_unbatched:
+        return Finding("drained", Verdict.UNKNOWN, _not_shown(evidence, in_flight))
     deadline = f"within {format_duration(evidence.settings.drain_s)} after the load ended"
     when = "when the run ended" if evidence.is_interrupted else deadline
     counts = f"{format_count(in_flight)} of {format_count(evidence.offered)} events"
     reason = f"{counts} were not processed {when}; latencies are those of the others"
     return Finding("drained", Verdict.UNKNOWN, reason)
+
+
+def _not_shown(evidence: Evidence, in_flight: int) -> str:
+    """Say how far the results reach, where no recount tells that the rest was processed too."""
+    latest = int(evidence.schedule.times_us(max(0, evidence.offered - in_flight - 1)))
+    before_s = (evidence.closed_us - evidence.origin_us - latest) / 1e6
+    return (
+        f"nothing shows that every event was processed: the last result is from {format_duration(max(0.0, before_s))} "
+        f"before the end of the load, {evidence.settings.mode} mode does not tell how far it got, and no recount did"
+    )
 
 
 def _judge_volume(evidence: Evidence, accounting: Accounting) -> Finding:
@@ -311,6 +336,7 @@ def _judge_steady(steady: SteadyState) -> Finding:
 
 def _judge_clock(evidence: Evidence) -> Finding:
     negative = sum(negative_events(evidence.schedule, evidence.origin_us, b) for b in evidence.batches)
+    negative += evidence.emissions.negative if evidence.emissions is not None else 0
     # Over all samples: a large jump moves those that follow it out of the measured time.
     jump_s = clock_jump_s(evidence.resources)
     if negative:
@@ -347,8 +373,39 @@ def _judge_evidence(evidence: Evidence, holes: Sequence[str], measured: Measured
             reason = f"starved: only {evidence.offered} rows were seen in all"
         return Finding("evidence", Verdict.UNKNOWN, reason)
     if not measured.batches:
-        return Finding("evidence", Verdict.UNKNOWN, "no micro-batch finished in the measured time")
+        what = "no result appeared" if evidence.is_unbatched else "no micro-batch finished"
+        return Finding("evidence", Verdict.UNKNOWN, f"{what} in the measured time")
+    if evidence.is_unbatched:
+        return Finding("evidence", Verdict.PASS, "every result was read, with its time and that of its event")
     return Finding("evidence", Verdict.PASS, "every micro-batch was reported")
+
+
+def _judge_external(external: External) -> list[Finding]:
+    """Judge what a broker's generator and an external sink did: a load that was not kept proves nothing."""
+    found = [_judge_delivery(external.delivery)] if external.has_generator else []
+    if external.holes:
+        reason = f"records and events do not match: {'; '.join(external.holes[:3])}"
+        found.append(Finding("records", Verdict.UNKNOWN, reason))
+    if external.recount is not None:
+        right = f"a recount of {format_count(external.recount.events)} events gives what the sink holds"
+        reason = "; ".join(external.recount.reasons) or right
+        found.append(Finding("recount", external.recount.verdict, reason))
+    return found
+
+
+def _judge_delivery(delivery: Delivery | None) -> Finding:
+    if delivery is None:
+        return Finding("generator", Verdict.UNKNOWN, "the load generator did not tell how well the load was kept")
+    if delivery.failed:
+        reason = f"the brokers did not take {format_count(delivery.failed)} events: {delivery.failure}"
+        return Finding("generator", Verdict.UNKNOWN, reason)
+    late = (
+        f"{delivery.late / max(1, delivery.sent):.2%} of the events were sent more than {format_duration(LATE_S)} late"
+    )
+    if delivery.is_behind:
+        reason = f"the load generator fell behind: {late}, the latest by {format_duration(delivery.max_late_s)}"
+        return Finding("generator", Verdict.UNKNOWN, reason)
+    return Finding("generator", Verdict.PASS, late)
 
 
 def findings(evidence: Evidence, measured: Measured, trend: BacklogTrend, accounting: Accounting) -> list[Finding]:
@@ -368,6 +425,8 @@ def findings(evidence: Evidence, measured: Measured, trend: BacklogTrend, accoun
             _judge_drain(evidence, accounting.in_flight),
             *([_judge_steady(measured.steady)] if measured.level else []),
         ]
+    if evidence.external is not None:
+        found += _judge_external(evidence.external)
     found.append(_judge_clock(evidence))
     if evidence.maximum is not None:
         found.append(_judge_maximum(evidence.maximum))
@@ -390,6 +449,12 @@ def warnings(
     """Say what a careful reader would want to know, with the option that would help."""
     said = _offline_notes(evidence, measured) if evidence.is_offline else []
     said += evidence.observed.notes if evidence.observed is not None else _setting_notes(evidence, measured)
+    said += _cluster_notes(evidence)
+    if evidence.external is not None and evidence.external.malformed:
+        counts = f"{evidence.external.malformed:,} of {evidence.external.records:,} records"
+        said.append(
+            f"{counts} were malformed and are left out of the stream; see malformed.parquet in the run directory"
+        )
     late = sum(b.late_rows for b in evidence.batches)
     if late:
         said.append(f"{format_count(late)} rows were dropped as late (counted after partial aggregation)")
@@ -401,11 +466,37 @@ def warnings(
         said.append(f"{work['failed_tasks']} tasks failed and were retried")
     if work["missing_tasks"]:
         said.append(f"{work['missing_tasks']} tasks are missing in Spark's event log: stage numbers are incomplete")
-    behind = None if evidence.is_observed else batches_behind_p99(evidence, measured, latency)
+    behind = (
+        None
+        if evidence.is_observed or evidence.emissions is not None
+        else batches_behind_p99(evidence, measured, latency)
+    )
     if behind is not None and behind < 3:
         many = "one micro-batch" if behind == 1 else f"{behind} micro-batches"
         said.append(f"p99 rests on {many}; a longer --duration would make it firmer")
     return said
+
+
+def _cluster_notes(evidence: Evidence) -> list[str]:
+    """Say which clocks are wrong for sure, and which executors went."""
+    said = [
+        f"the clock of executor {clock.executor} on {clock.host} is {format_duration(abs(clock.offset_s))} "
+        f"{'ahead of' if clock.offset_s > 0 else 'behind'} the driver's, give or take "
+        f"{format_duration(clock.uncertainty_s)}: times of its tasks are wrong by that; synchronise the hosts"
+        for clock in evidence.clocks
+        if abs(clock.offset_s) - clock.uncertainty_s > CLOCK_OFFSET_S
+    ]
+    said += [f"executor {lost.executor} was lost during the run: {lost.reason}" for lost in evidence.lost]
+    return said
+
+
+def _executors(evidence: Evidence) -> list[dict[str, Any]]:
+    """Return for each executor of a cluster what it used, and its share of the tasks."""
+    found = []
+    for use in evidence.executors:
+        own = [task for task in evidence.tasks if task.executor == use.executor]
+        found.append({**asdict(use), "tasks": len(own), "task_cpu_s": sum(task.cpu_s for task in own)})
+    return found
 
 
 def _setting_notes(evidence: Evidence, measured: Measured) -> list[str]:
@@ -444,6 +535,7 @@ def batches_behind_p99(evidence: Evidence, measured: Measured, latency: Histogra
 def _windows(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
     if (
         evidence.is_offline
+        or evidence.is_unbatched
         or evidence.window is None
         or evidence.output_mode not in ("append", "update")
         or not measured.batches
@@ -474,8 +566,8 @@ def _backlog_trend(evidence: Evidence, measured: Measured, rate_per_s: float | N
 
 
 def _back_pressure(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
-    """Classify the run; None for an offline load, which is all backlog."""
-    if evidence.is_offline:
+    """Classify the run; None for an offline load, which is all backlog, and where there are no micro-batches."""
+    if evidence.is_offline or evidence.is_unbatched:
         return None
     batches = [b for b in evidence.batches if b.events and b.started_us >= measured.from_us]
     found = find_pressure(
@@ -522,6 +614,8 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         "findings": [{"question": f.question, "verdict": f.verdict.value, "reason": f.reason} for f in found],
         "warnings": warnings(evidence, measured, used, latency, work),
         "load": evidence.settings.load,
+        "mode": evidence.settings.mode,
+        "latency_until": evidence.settings.latency,
         "offered_rate_per_s": rate,
         "ingested_rate_per_s": ingested_rate(
             evidence.batches, measured.from_us, measured.until_us, level=measured.level
@@ -571,11 +665,63 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         if evidence.generator
         else None,
         "answer": _answer(evidence),
+        "executors": _executors(evidence),
+        "clocks": [asdict(clock) for clock in evidence.clocks],
+        "faults": [
+            {
+                "name": f"executor {lost.executor} lost",
+                "at_s": (lost.at_us - start_us) / 1e6,
+                "detail": lost.reason,
+            }
+            for lost in evidence.lost
+        ],
         "convergence": evidence.convergence,
         "cores": evidence.cores,
         "output_mode": evidence.output_mode,
     }
+    if evidence.external is not None:
+        summary |= _external(evidence.external)
+    if evidence.emissions is not None:
+        summary["results"] = len(evidence.emissions.appeared_us)
+    if evidence.is_unbatched:
+        summary |= _unbatched(evidence.settings.mode, summary)
     return {**summary, **_unknown(evidence.observed, latency)} if evidence.observed is not None else summary
+
+
+def _unbatched(mode: str, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what differs in the summary where there are no micro-batches; `unknown` has a reason for each null."""
+    nothing = dict.fromkeys(("mean", "p50", "p95", "max"))
+    found: dict[str, Any] = {
+        "batches": None,
+        "batch_duration_s": nothing,
+        "batch_interval_s": nothing,
+        "phases_s": {},
+        "non_functional_share": None,
+        "ingested_rate_per_s": None,
+        "stages": dict.fromkeys(summary["stages"]),
+        "state": dict.fromkeys(summary["state"]),
+    }
+    reason = f"{mode} mode has no micro-batches"
+    names = (*found, "window_latency_s", "back_pressure")
+    return {**found, "unknown": dict.fromkeys(names, reason)}
+
+
+def _external(external: External) -> dict[str, Any]:
+    """Return what a run with a broker or another server has besides."""
+    recount = external.recount
+    found: dict[str, Any] = {
+        "recount": {**asdict(recount), "verdict": recount.verdict.value} if recount else None,
+        **external.details,
+    }
+    if not external.has_generator:
+        return found
+    return {
+        "delivery": external.delivery.document() if external.delivery else None,
+        "records": external.records,
+        "malformed_records": external.malformed,
+        "partitions_apart_s": external.apart_s,
+        **found,
+    }
 
 
 def _unknown(observed: Observed, latency: Histogram) -> dict[str, Any]:

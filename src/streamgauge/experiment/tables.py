@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from streamgauge.experiment.evidence import Evidence
-from streamgauge.experiment.summary import latency_histogram, measured_part
-from streamgauge.measure import Histogram, batch_latency
+from streamgauge.experiment.summary import emitted_latency, latency_histogram, measured_part
+from streamgauge.measure import Histogram
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,7 +18,7 @@ def batches_table(evidence: Evidence) -> "pa.Table":
     # The events of an offline load were created in the past, all at once for the query: no latency follows. When those
     # of a query that was observed were created, nobody knows.
     has_latency = not evidence.is_offline and not evidence.is_observed
-    times = [batch_latency(schedule, origin_us, b) for b in batches] if has_latency else []
+    times = [emitted_latency(evidence, b) for b in batches] if has_latency else []
     latencies = times or [Histogram.empty()] * len(batches)
     columns: dict[str, list[object]] = {
         name: [getattr(b, name) for b in batches]

@@ -7,9 +7,11 @@ from streamgauge.measure.batch import (
     Batch,
     batch_from_progress,
     batches_from_progress,
+    counted_batch,
     observed_batches,
     tells_backlog,
 )
+from streamgauge.measure.emissions import Emissions, all_processed
 from streamgauge.measure.histogram import EDGES_US, RELATIVE_ERROR, Histogram
 from streamgauge.measure.latency import batch_latency, negative_events
 from streamgauge.measure.observed import infer_trigger_s, observed_schedule
@@ -26,6 +28,7 @@ __all__ = [
     "BacklogTrend",
     "Batch",
     "EDGES_US",
+    "Emissions",
     "Histogram",
     "PHASES",
     "Pressure",
@@ -35,10 +38,12 @@ __all__ = [
     "Slope",
     "SteadyState",
     "account",
+    "all_processed",
     "batch_from_progress",
     "batch_latency",
     "batches_from_progress",
     "check_batches",
+    "counted_batch",
     "efficiency",
     "find_pressure",
     "find_recovery",

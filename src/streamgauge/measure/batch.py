@@ -68,6 +68,16 @@ def batch_from_progress(progress: Mapping[str, Any]) -> Batch | None:
     return _batch(progress, _offset(source, "startOffset") or 0, last, _offset(source, "endOffset", "left") or 0)
 
 
+def counted_batch(progress: Mapping[str, Any], first: int, events: int) -> Batch | None:
+    """Read one progress document of a broker's source, of which the query itself has counted the events.
+
+    `left` counts the records that the source still held.
+    """
+    if "addBatch" not in progress["durationMs"]:
+        return None
+    return _batch(progress, first, first + events, _rows_and_left(progress["sources"][0])[1] or 0)
+
+
 def _batch(progress: Mapping[str, Any], first: int, last: int, left: int) -> Batch:
     duration_ms = progress["durationMs"]
     started_us = _instant_us(progress["timestamp"])

@@ -10,6 +10,7 @@ from rich.text import Text
 from streamgauge.events import EventStream, Field, Parameters
 from streamgauge.report.console import console, plain_table
 from streamgauge.workloads import Workload
+from streamgauge.workloads.modes import possible_modes
 from streamgauge.workloads.parameters import describe_parameters
 
 ARROW = "─▶"
@@ -99,6 +100,7 @@ def describe_workload(workload: Workload) -> dict[str, Any]:
         "input": _fields(workload.events.fields),
         "output": _fields(workload.output),
         "output_mode": workload.output_mode(defaults),
+        "modes": possible_modes(workload),
         "parameters": _parameters(workload.parameters),
         "reference": workload.reference_text,
     }
@@ -156,6 +158,15 @@ def _print_variants(workload: Workload, out: Console) -> None:
         out.print(Text(f"with --set semantics={name}: {'; '.join(parts)}"))
 
 
+def _print_modes(workload: Workload, out: Console) -> None:
+    """Print in which execution modes the workload can run, and why not in the others."""
+    modes = possible_modes(workload)
+    out.print(Text(f"execution modes: {', '.join(mode for mode, reason in modes.items() if reason is None)}"))
+    for mode, reason in modes.items():
+        if reason is not None:
+            out.print(Text(f"not {mode}: {reason}"))
+
+
 def _print_references(workload: Workload, out: Console) -> None:
     """Print the SQL as it is, so that it can be copied."""
     how = "NumPy" if workload.reference_function else "DuckDB"
@@ -175,6 +186,7 @@ def print_workload(workload: Workload, out: Console | None = None) -> None:
     out.print(Text(_graph(dataflow_steps(workload), out.width)))
     out.print(Text(f"state: {workload.state}"))
     out.print(Text(f"output mode: {workload.output_mode(workload.parameters())}"))
+    _print_modes(workload, out)
     _print_variants(workload, out)
     if workload.differences:
         out.print(Text(f"differs from other variants: {workload.differences}"))

@@ -1,9 +1,10 @@
-"""What a killed driver did to the results, on the terminal."""
+"""What faults did to the results, on the terminal."""
 
 from rich.console import Console
 from rich.text import Text
 
-from streamgauge.experiment.fault import Fault
+from streamgauge.experiment.fault import Fault, Outage
+from streamgauge.experiment.fault_kinds import Strike
 from streamgauge.experiment.verify import Differences
 from streamgauge.report.console import COLOURS, bullets, console, key_values
 from streamgauge.units import format_count, format_duration
@@ -17,7 +18,7 @@ def results_in_words(found: Differences | None, recovered: int | None) -> str:
     """Say what became of the results.
 
     >>> results_in_words(Differences(700, 700, 0, 0, 0, {}), 100)
-    'nothing lost, nothing doubled; 700 results as expected, 100 of them begun before the kill and out after it'
+    'nothing lost, nothing doubled; 700 results as expected, 100 of them begun before the fault and out after it'
     >>> results_in_words(Differences(700, 703, 2, 5, 4, {}), None)
     '2 lost, 4 doubled, 1 foreign; 700 results expected'
     >>> results_in_words(None, None)
@@ -30,32 +31,34 @@ def results_in_words(found: Differences | None, recovered: int | None) -> str:
         words += f", {found.rows_foreign:,} foreign"
     if found.rows_missing or found.rows_extra:
         return f"{words}; {found.rows_expected:,} results expected"
-    late = f", {recovered:,} of them begun before the kill and out after it" if recovered else ""
+    late = f", {recovered:,} of them begun before the fault and out after it" if recovered else ""
     return f"{words}; {found.rows_expected:,} results as expected{late}"
 
 
-def _fault(found: Fault) -> str:
-    if found.kill is None or found.killed_at_s is None:
-        return "did not fire"
-    hit = found.kill.in_flight
+def fault_in_words(found: Fault, strike: Strike) -> str:
+    """Say what happened, when, and by which proof."""
+    point = f" ({strike.point})" if strike.point else ""
+    hit = "with nothing in flight"
+    if strike.in_flight is not None:
+        events = strike.in_flight.last - strike.in_flight.first
+        hit = f"with micro-batch {strike.in_flight.batch_id} ({events:,} events) in flight"
+    proof = f"not proven: {strike.doubt}" if strike.doubt else strike.proof
     return (
-        f"driver and Java killed {format_duration(found.killed_at_s)} into the load, with micro-batch {hit.batch_id} "
-        f"({hit.last - hit.first:,} events) in flight and {found.kill.batches_committed:,} committed"
+        f"{strike.kind}{point} {format_duration(found.at_s(strike.at_us))} into the load, {hit} "
+        f"and {strike.batches_committed:,} committed; {proof}"
     )
 
 
-def _recovery(found: Fault) -> str:
-    outage = found.outage
+def _recovery(outage: Outage | None) -> str:
     if outage is None or outage.recovery_s is None:
         return "not seen"
-    words = f"first results {format_duration(outage.recovery_s)} after the kill, "
+    words = f"first results {format_duration(outage.recovery_s)} after the fault, "
     if outage.caught_up_s is None:
         return f"{words}not seen to catch up ({outage.caught_up_reason})"
     return f"{words}backlog and latency as before after {format_duration(outage.caught_up_s)}"
 
 
-def _peaks(found: Fault) -> str:
-    outage = found.outage
+def _peaks(outage: Outage | None) -> str:
     if outage is None or outage.peak_latency_s is None or outage.peak_backlog_events is None:
         return "not seen"
     return (
@@ -78,11 +81,18 @@ def print_fault(found: Fault, out: Console | None = None) -> None:
     out.print(bullets(found.reasons, "  -"))
     rows = [
         ("results", results_in_words(found.differences, found.recovered)),
-        ("fault", _fault(found)),
-        ("recovery", _recovery(found)),
-        ("peaks", _peaks(found)),
-        ("events", _events(found)),
+        ("sink", f"{found.sink}, {found.guarantee}"),
     ]
+    for number, strike in enumerate(found.strikes):
+        outage = found.outages[number] if number < len(found.outages) else None
+        rows += [("fault", fault_in_words(found, strike)), ("recovery", _recovery(outage)), ("peaks", _peaks(outage))]
+    if not found.strikes:
+        rows.append(("fault", "did not fire"))
+    rows.append(("events", _events(found)))
+    if len(found.planned) > 1:
+        rows.append(("to repeat it", f'--faults "{"; ".join(map(str, found.planned))}"'))
+    if found.smallest is not None:
+        rows.append(("still fails", f'--faults "{"; ".join(map(str, found.smallest))}"'))
     for kind, examples in (found.differences.examples if found.differences else {}).items():
         rows += [(kind, example) for example in examples]
     rows += [

@@ -62,6 +62,11 @@ def _batches(s: Mapping[str, Any]) -> str:
     )
 
 
+def _results(s: Mapping[str, Any]) -> str:
+    counted = f"{s['results']:,} records in {s['result_topic']}, each timed by the broker"
+    return f"{counted}; {s['mode']} mode has no micro-batches"
+
+
 def _answer(s: Mapping[str, Any]) -> str:
     answer = s.get("answer")
     if answer is None:
@@ -94,6 +99,20 @@ def _core_use(s: Mapping[str, Any]) -> str:
     return f"{use['used']:.2f} used by Spark, {each} events/s per core, {use['core_seconds']:.3g} core seconds"
 
 
+def _delivery(s: Mapping[str, Any]) -> str:
+    sent = s["delivery"]
+    lateness = f"{sent['late_share'] or 0:.2%} late, the latest by {format_duration(sent['max_late_s'])}"
+    return f"{format_count(sent['sent'])} events sent to {s['topic']}, {lateness}"
+
+
+def _recount(s: Mapping[str, Any]) -> str:
+    found = s["recount"]
+    counts = (
+        f"{found['rows_missing']} rows missing, {found['rows_extra']} extra of {format_count(found['rows_expected'])}"
+    )
+    return f"{found['verdict']}: {format_count(found['events'])} events in the topic, {counts}"
+
+
 def _convergence(s: Mapping[str, Any]) -> str:
     first, last = s["convergence"][0], s["convergence"][-1]
     return (
@@ -115,6 +134,8 @@ def _latency_table(s: Mapping[str, Any]) -> Table:
     rows = [("end to end", s["end_to_end_latency_s"])]
     if s.get("window_latency_s"):
         rows.append((f"window end ({s['window_latency_s']['count']} windows)", s["window_latency_s"]))
+    if s.get("yahoo_latency_s"):
+        rows.append((f"Yahoo's ({s['yahoo_latency_s']['count']} counts)", s["yahoo_latency_s"]))
     if s.get("source_to_sink_latency_s"):
         rows.append(("source to sink, estimated", s["source_to_sink_latency_s"]))
     for label, values in rows:
@@ -183,7 +204,7 @@ def key_facts(s: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("events", f"{_known(s['events'], '{:,}'.format)} offered, {s['events_processed']:,} processed{unprocessed}"),
         *([] if s.get("load") == "offline" else [("backlog", _backlog(s))]),
         *([("pressure", _pressure(s))] if s.get("back_pressure") else []),
-        ("batches", _batches(s)),
+        ("results", _results(s)) if s["batches"] is None else ("batches", _batches(s)),
         ("measured", _steady(s)),
     ]
     if s["state"]["rows_max"]:
@@ -194,6 +215,10 @@ def key_facts(s: Mapping[str, Any]) -> list[tuple[str, str]]:
         rows.append(("cores", _core_use(s)))
     if s["generator"]:
         rows.append(("generator", _generator(s)))
+    if s.get("delivery"):
+        rows.append(("load", _delivery(s)))
+    if s.get("recount"):
+        rows.append(("recount", _recount(s)))
     if s.get("convergence"):
         rows.append(("convergence", _convergence(s)))
     return rows if s.get("load") == "observed" else [*rows, ("answer", _answer(s))]

@@ -23,10 +23,11 @@ def jars_folder(name: str) -> Path:
     return cache_folder(os.environ) / "jars" / name
 
 
-def jars(name: str, coordinates: Sequence[str], tell: Callable[[str], None]) -> Path:
+def jars(name: str, coordinates: Sequence[str], tell: Callable[[str], None], *, only_these: bool = False) -> Path:
     """Return the folder with the jars of `coordinates` (group:artifact:version) and of all they need at run time.
 
-    The folder is there whole or not at all; when it is there, neither Maven nor a network is needed.
+    The folder is there whole or not at all; when it is there, neither Maven nor a network is needed. With `only_these`
+    nothing is fetched that they need.
     """
     folder = jars_folder(name)
     if folder.is_dir():
@@ -44,7 +45,7 @@ def jars(name: str, coordinates: Sequence[str], tell: Callable[[str], None]) -> 
         folder.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".new-{name}-", dir=folder.parent))
     try:
-        _fetch(maven, coordinates, scratch)
+        _fetch(maven, coordinates, scratch, only_these=only_these)
         with disk_access("keep Java packages", folder, REMEDY):
             _put_in_place(scratch / "jars", folder)
     finally:
@@ -61,10 +62,10 @@ def _put_in_place(made: Path, folder: Path) -> None:
             raise
 
 
-def _fetch(maven: str, coordinates: Sequence[str], scratch: Path) -> None:
+def _fetch(maven: str, coordinates: Sequence[str], scratch: Path, *, only_these: bool) -> None:
     home, _ = find_java(os.environ)
     pom = scratch / "pom.xml"
-    pom.write_text(project(coordinates), encoding="utf-8")
+    pom.write_text(project(coordinates, only_these=only_these), encoding="utf-8")
     command = [
         maven,
         "-B",
@@ -110,15 +111,16 @@ def first_error(output: str) -> str:
     return (lines or ["it said nothing"])[0].partition(" -> [Help")[0].strip()[:400]
 
 
-def project(coordinates: Sequence[str]) -> str:
-    """Return a Maven project that does nothing but depend on `coordinates`."""
+def project(coordinates: Sequence[str], *, only_these: bool = False) -> str:
+    """Return a Maven project that does nothing but depend on `coordinates`, without what they need if `only_these`."""
+    nothing = "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
     dependencies = "".join(
         "<dependency>"
         + "".join(
             f"<{tag}>{escape(text)}</{tag}>"
             for tag, text in zip(("groupId", "artifactId", "version"), coordinate.split(":"), strict=True)
         )
-        + "</dependency>"
+        + f"{nothing if only_these else ''}</dependency>"
         for coordinate in coordinates
     )
     return (

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import sys
 import urllib.request
 from collections.abc import Mapping
@@ -124,3 +125,12 @@ def alive_workers(page: int) -> int | None:
             return int(json.load(answer)["aliveworkers"])
     except (OSError, ValueError, KeyError):
         return None
+
+
+def worker_answers(port: int) -> bool:
+    """Tell whether a worker listens again."""
+    try:
+        with socket.create_connection((LOOPBACK, port), timeout=1.0):
+            return True
+    except OSError:
+        return False

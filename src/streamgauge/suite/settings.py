@@ -10,12 +10,18 @@ from streamgauge.errors import UsageError, closest
 from streamgauge.events import event_stream
 from streamgauge.located import Scalar
 from streamgauge.units import MAX_RATE_PER_S, parse_count, parse_duration, parse_rate
+from streamgauge.workloads.modes import MODES, UNBATCHED
 
 MAX_CORES = 1024
 MAX_PARTITIONS = 100_000
 # The rate where none is given, by load. Where all events are there at once it only says how many they are, and a
 # maximum needs several micro-batches of full size.
 DEFAULT_RATES = {"open": "50k", "offline": "500k", "online": "500k"}
+# Without micro-batches latency is the question, and generator, broker and query share the machine.
+UNBATCHED_RATE = "10k"
+SOURCES = ("embedded", "kafka")
+SINKS = ("noop", "kafka", "redis")
+LATENCIES = ("commit", "record")
 
 Kind = Literal["rate", "duration", "count", "whole", "choice", "flag", "text"]
 
@@ -91,7 +97,12 @@ _ALL = (
         "open",
         choices=tuple(DEFAULT_RATES),
     ),
-    Setting("rate", "events offered per second; 50k, or 500k when not open", "rate", high=MAX_RATE_PER_S),
+    Setting(
+        "rate",
+        "events offered per second; 50k, 500k when not open, 10k without micro-batches",
+        "rate",
+        high=MAX_RATE_PER_S,
+    ),
     Setting("arrivals", "arrival law", "text", "constant"),
     Setting("duration", "how long to measure, after the warm-up", "duration", "30s", low=1.0),
     Setting("warmup", "load before the measurement", "duration", "10s"),
@@ -102,6 +113,16 @@ _ALL = (
     Setting("shuffle_partitions", "partitions after a shuffle; one per core", "whole", low=1, high=MAX_PARTITIONS),
     Setting("source_partitions", "partitions of the source; one per core", "whole", low=1, high=MAX_PARTITIONS),
     Setting("max_rows_per_batch", "admission limit, in events; adapts", "count"),
+    Setting("source", "where events come from", "choice", "embedded", choices=SOURCES),
+    Setting("sink", "where results go; noop, or kafka outside of micro-batches", "choice", choices=SINKS),
+    Setting("mode", "execution mode of Spark", "choice", "micro-batch", choices=MODES),
+    Setting(
+        "latency",
+        "what ends a latency: the commit of a micro-batch, or each record's arrival in Kafka",
+        "choice",
+        choices=LATENCIES,
+    ),
+    Setting("topic", "topic of the events; the workload's name", "text"),
     Setting("events", "event stream for a function of your own; ysb", "text"),
     Setting("verify", "check the answer and measure the generator, before the load", "flag", True),
     Setting("seed", "seed of everything random", "whole", 1, low=-MAX_SEED, high=MAX_SEED),
@@ -109,6 +130,15 @@ _ALL = (
 SETTINGS = {setting.name: setting for setting in _ALL}
 # Settings that hold further names: parameters of the workload, and settings of Spark.
 GROUPS = {"set": "parameters of the workload", "conf": "settings of Spark"}
+
+
+def usual_rate(load: str, mode: str) -> str:
+    """Return the rate of a run that names none.
+
+    >>> usual_rate("open", "micro-batch"), usual_rate("open", "real-time")
+    ('50k', '10k')
+    """
+    return UNBATCHED_RATE if mode in UNBATCHED else DEFAULT_RATES[load]
 
 
 def with_defaults(

@@ -22,7 +22,7 @@ from streamgauge.suite.matrix import (
     load_duration_s,
 )
 from streamgauge.suite.reading import Choice, Choices, Entry, workload_path
-from streamgauge.suite.settings import DEFAULT_RATES, SETTINGS, in_words_of_the_file, with_defaults
+from streamgauge.suite.settings import SETTINGS, in_words_of_the_file, usual_rate, with_defaults
 from streamgauge.suite.thresholds import Threshold
 from streamgauge.units import format_duration, parse_rate
 from streamgauge.workloads import find_workload
@@ -149,7 +149,9 @@ class Unfolding:
     def _mean_rate_per_s(self, chosen: Choices, usual: Mapping[str, Any]) -> float | None:
         """Return the mean rate over warm-up and measurement; None when the law is wrong or offers nothing then."""
         settings = with_defaults({name: choice.value for name, choice in chosen.items()}, usual)
-        rate_per_s = parse_rate(settings.get("rate", DEFAULT_RATES[settings.get("load", "open")]))
+        rate_per_s = parse_rate(
+            settings.get("rate", usual_rate(settings.get("load", "open"), settings.get("mode", "micro-batch")))
+        )
         load_s = load_duration_s(settings)
         law = chosen["arrivals"].scalar if "arrivals" in chosen else None
         if law is None and "arrivals" in usual:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 OutputMode = Literal["append", "update", "complete"]
+# The intended time of an event, in microseconds since the epoch, where a query carries it from its source to its sink.
+INTENDED = "intended_us"
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,9 @@ class Workload:
     parameters, seed and the number of events up to each of these ends, and its docstring tells what it computes.
     `variants` are other published definitions of the same query, by the value of the parameter `semantics`.
     `defaults` are settings of a run that hold where the user gives none. A dataflow that `draws` gets the seed as its
-    third argument. `check_plan` refuses an executed plan that is not what was asked for.
+    third argument. One that `carries` takes names of further columns of the events as `carry`, and puts them out at the
+    end of its rows: as they are, or the largest of all events behind a row. `check_plan` refuses an executed plan that
+    is not what was asked for.
     """
 
     name: str
@@ -88,12 +92,15 @@ class Workload:
     variants: "dict[str, Workload]" = field(default_factory=dict)
     defaults: Mapping[str, Any] = field(default_factory=dict)
     draws: bool = False
+    carries: bool = False
     check_plan: Callable[[PlanNode], None] | None = None
     warnings: tuple[str, ...] = ()
 
-    def build(self, df: "DataFrame", parameters: Any, seed: int) -> "DataFrame":
+    def build(self, df: "DataFrame", parameters: Any, seed: int, *, carry: Sequence[str] = ()) -> "DataFrame":
         """Build the dataflow over a stream of its events that has this seed."""
-        return self.dataflow(df, parameters, seed) if self.draws else self.dataflow(df, parameters)
+        further = {"carry": carry} if carry else {}
+        arguments = (parameters, seed) if self.draws else (parameters,)
+        return self.dataflow(df, *arguments, **further)
 
     def check(self, parameters: Any, rate_per_s: float) -> None:
         """Refuse a rate that events or query do not allow with these parameters."""

@@ -35,6 +35,11 @@ _OPTIONS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
     ("source", "--source", str),
     ("sink", "--sink", str),
     ("mode", "--mode", str),
+    ("latency", "--latency", str),
+    ("kafka", "--kafka", str),
+    ("topic", "--topic", str),
+    ("format", "--format", str),
+    ("redis", "--redis", str),
     ("seed", "--seed", str),
 )
 _ALWAYS = 4
@@ -116,6 +121,10 @@ def command_lines(stored: StoredRun) -> list[str]:
         options.append(f"--events {events}")
     if configuration.get("verify") is False:
         options.append("--no-verify")
+    if configuration.get("external_load"):
+        options.append("--external-load")
+    for name, value in (configuration.get("kafka_options") or {}).items():
+        options.append(f"--kafka-option {shlex.quote(f'{name}={value}')}")
     for name, value in _changed(workload, parameters).items():
         options.append(f"--set {shlex.quote(f'{name}={_text(value)}')}")
     for name, value in (configuration.get("conf") or {}).items():

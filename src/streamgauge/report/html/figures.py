@@ -57,6 +57,15 @@ def _bands(canvas: Canvas, run: RunSeries, besides: Sequence[Mark] = ()) -> tupl
     return tuple(canvas.band(m.name, m.start_s, m.end_s, m.name.replace("-", "")) for m in marks)
 
 
+def _fault_levels(canvas: Canvas, run: RunSeries) -> tuple[Level, ...]:
+    """Mark each fault with a line across the time, and its name."""
+    return tuple(
+        Level(fault.name, canvas.x.place(fault.at_s), is_vertical=True, is_before=canvas.x.place(fault.at_s) > 0.5)
+        for fault in run.faults()
+        if 0 <= fault.at_s <= run.end_s
+    )
+
+
 def _band_keys(marks: Sequence[Mark]) -> tuple[tuple[str, str], ...]:
     """Return the legend of shaded spans: the names in narrow ones are not shown."""
     return tuple((name, f"{name} shaded") for name in dict.fromkeys(mark.name for mark in marks))
@@ -111,7 +120,7 @@ def _over_time(
         paths=tuple(paths),
         strips=canvas.strips([float(at_s[row]) for row in rows], texts),
         bands=_bands(canvas, run, besides),
-        levels=(Level(level[0], canvas.y.place(level[1])),) if level else (),
+        levels=((Level(level[0], canvas.y.place(level[1])),) if level else ()) + _fault_levels(canvas, run),
         legend=(tuple((name, style) for name, _, style in lines) if len(lines) > 1 else ()) + _band_keys(besides),
     )
 
@@ -154,6 +163,7 @@ def rate_figure(run: RunSeries) -> Figure:
         paths=tuple(paths),
         strips=canvas.strips(list(middles), texts),
         bands=_bands(canvas, run, run.spans),
+        levels=_fault_levels(canvas, run),
         legend=tuple(legend) + _band_keys(run.spans),
     )
 

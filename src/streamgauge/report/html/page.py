@@ -201,7 +201,8 @@ def _mark_options(text: str) -> "Markup":
 
 
 @cache
-def _environment() -> "Environment":
+def environment() -> "Environment":
+    """Return the templates, with what they use."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -244,7 +245,7 @@ def render_subject(subject: Subject) -> str:
     ]  # fmt: skip
     compared = pages if subject.is_side_by_side else []
     names = [page.series.stored.run_id for page in compared]
-    return _environment().get_template("report.jinja").render(
+    return environment().get_template("report.jinja").render(
         title=subject.title,
         pages=pages,
         sets=[_set_page(one, number) for number, one in enumerate(subject.sets)],

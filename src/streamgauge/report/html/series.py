@@ -41,6 +41,17 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Moment:
+    """Something that happened at one time of the load, and what is known about it; None for what is not."""
+
+    name: str
+    at_s: float
+    detail: str = ""
+    recovery_s: float | None = None
+    peak_latency_s: float | None = None
+
+
+@dataclass(frozen=True)
 class Rates:
     """Rates in events per second, each over its own span of time."""
 
@@ -110,6 +121,23 @@ class RunSeries:
         pressure = self.summary.get("back_pressure") or {}
         return [Mark("behind", e["start_s"], e["end_s"]) for e in pressure.get("episodes") or ()]
 
+    def faults(self) -> list[Moment]:
+        """Return the faults that were made or suffered during the run, in the order of their times."""
+        told = self.summary.get("faults")
+        entries = [entry for entry in told if isinstance(entry, Mapping)] if isinstance(told, list) else []
+        found = [
+            Moment(
+                str(entry.get("name") or "fault"),
+                at_s,
+                str(entry.get("detail") or ""),
+                _finite(entry.get("recovery_s")),
+                _finite(entry.get("peak_latency_s")),
+            )
+            for entry in entries
+            if (at_s := _finite(entry.get("at_s"))) is not None
+        ]
+        return sorted(found, key=lambda moment: moment.at_s)
+
     def is_measured(self) -> npt.NDArray[np.bool_]:
         """Tell which micro-batches count."""
         steady, emitted_s = self.summary["steady_state"], self.seconds(self.batches["emitted_us"])
@@ -149,6 +177,11 @@ class RunSeries:
         elapsed_s = np.maximum(np.diff(at_us) / 1e6, 1e-9)
         used = {role: np.diff(self.resources[f"{role}_cpu_s"]) / elapsed_s for role in ROLES}
         return self.seconds(at_us[1:]), used
+
+
+def _finite(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if is_number else None
 
 
 def columns_of(table: "pa.Table") -> dict[str, Floats]:

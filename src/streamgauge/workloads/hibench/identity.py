@@ -1,5 +1,6 @@
 """HiBench identity: read and write, nothing else; the cost of the pipeline itself."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def dataflow(df: "DataFrame", _: HibenchEvents) -> "DataFrame":
+def dataflow(df: "DataFrame", _: HibenchEvents, *, carry: Sequence[str] = ()) -> "DataFrame":
     """Pass every record on."""
-    return df.select("created", "line")
+    return df.select("created", "line", *carry)
 
 
 WORKLOAD = Workload(
@@ -27,6 +28,7 @@ WORKLOAD = Workload(
     output_mode=lambda _: "append",
     operators="project",
     state="none",
+    carries=True,
     reference=Path(__file__).with_name("identity.sql"),
     differences="HiBench reports a latency per record when it is handled, before the commit; here the commit counts.",
 )

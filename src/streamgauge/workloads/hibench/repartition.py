@@ -1,5 +1,6 @@
 """HiBench repartition: every record crosses a round-robin shuffle."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +20,9 @@ class RepartitionParameters(HibenchEvents):
     partitions: int = Parameter(8, ge=1, le=10_000, description="partitions after the shuffle; no effect on the answer")
 
 
-def dataflow(df: "DataFrame", p: RepartitionParameters) -> "DataFrame":
+def dataflow(df: "DataFrame", p: RepartitionParameters, *, carry: Sequence[str] = ()) -> "DataFrame":
     """Spread the records evenly over the partitions."""
-    return df.select("created", "line").repartition(p.partitions)
+    return df.select("created", "line", *carry).repartition(p.partitions)
 
 
 WORKLOAD = Workload(
@@ -35,6 +36,7 @@ WORKLOAD = Workload(
     output_mode=lambda _: "append",
     operators="round-robin shuffle",
     state="none",
+    carries=True,
     reference=Path(__file__).with_name("repartition.sql"),
     differences="HiBench uses executors x cores partitions, 8 in its default configuration.",
 )

@@ -1,5 +1,6 @@
 """HiBench wordcount: a running count per address in keyed state."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def dataflow(df: "DataFrame", _: HibenchEvents) -> "DataFrame":
+def dataflow(df: "DataFrame", _: HibenchEvents, *, carry: Sequence[str] = ()) -> "DataFrame":
     """Count the records of each address since the start."""
-    return df.groupBy(address(df["line"]).alias("ip")).count().withColumnRenamed("count", "records")
+    from pyspark.sql import functions as F
+
+    grouped = df.groupBy(address(df["line"]).alias("ip"))
+    return grouped.agg(F.count("*").alias("records"), *(F.max(name).alias(name) for name in carry))
 
 
 WORKLOAD = Workload(
@@ -31,6 +35,7 @@ WORKLOAD = Workload(
     output_mode=lambda _: "update",
     operators="shuffle by key, running count in keyed state",
     state="one row per address, never dropped: it grows to `keys` rows",
+    carries=True,
     reference=Path(__file__).with_name("wordcount.sql"),
     keys=("ip",),
     differences="HiBench emits one count per record; a micro-batch emits one count per address and batch.",

@@ -1,5 +1,6 @@
 """NEXMark query 0: every bid passes; what the pipeline itself costs."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.workloads.nexmark.query import BID, bids, query
@@ -8,9 +9,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+def dataflow(df: "DataFrame", _: Any, *, carry: Sequence[str] = ()) -> "DataFrame":
     """Pass every bid on."""
-    return bids(df).select("auction", "bidder", "price", "date_time", "extra")
+    return bids(df).select("auction", "bidder", "price", "date_time", "extra", *carry)
 
 
 WORKLOAD = query(
@@ -19,5 +20,6 @@ WORKLOAD = query(
     dataflow,
     BID,
     operators="filter, project",
+    carries=True,
     differences="As nexmark-flink. Beam passes events of all kinds and encodes and decodes each once.",
 )

@@ -1,5 +1,6 @@
 """NEXMark query 2: the bids for some auctions."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
@@ -16,9 +17,9 @@ class Selection(Query):
     auction_skip: int = Parameter(123, ge=1, le=1_000_000, description="auctions with a multiple of this id are kept")
 
 
-def dataflow(df: "DataFrame", p: Selection) -> "DataFrame":
+def dataflow(df: "DataFrame", p: Selection, *, carry: Sequence[str] = ()) -> "DataFrame":
     """Keep bids for one auction in `auction_skip`."""
-    return bids(df).where(f"auction % {p.auction_skip} = 0").select("auction", "price")
+    return bids(df).where(f"auction % {p.auction_skip} = 0").select("auction", "price", *carry)
 
 
 WORKLOAD = query(
@@ -27,6 +28,7 @@ WORKLOAD = query(
     dataflow,
     (AUCTION, PRICE),
     operators="filter, project",
+    carries=True,
     parameters=Selection,
     differences="Beam and nexmark-flink agree; the paper selects five given auctions.",
 )

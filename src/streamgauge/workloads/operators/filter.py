@@ -1,5 +1,6 @@
 """Operator filter: keep the records whose value is divisible."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +20,11 @@ class FilterParameters(KeyedEvents):
     divisor: int = Parameter(10, ge=1, le=1_000_000, description="keep values divisible by it: one record in so many")
 
 
-def dataflow(df: "DataFrame", p: FilterParameters) -> "DataFrame":
+def dataflow(df: "DataFrame", p: FilterParameters, *, carry: Sequence[str] = ()) -> "DataFrame":
     """Keep the records whose value is a multiple of the divisor."""
     from pyspark.sql import functions as F
 
-    return df.where(F.col("value") % p.divisor == 0).select("number", "key", "value")
+    return df.where(F.col("value") % p.divisor == 0).select("number", "key", "value", *carry)
 
 
 WORKLOAD = Workload(
@@ -41,6 +42,7 @@ WORKLOAD = Workload(
     output_mode=lambda _: "append",
     operators="filter",
     state="none",
+    carries=True,
     reference=Path(__file__).with_name("filter.sql"),
     differences="None: the operator is defined here.",
 )

@@ -1,5 +1,6 @@
 """Operator filtermap: a filter and a calculation in one stage."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +14,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def dataflow(df: "DataFrame", p: keep.FilterParameters) -> "DataFrame":
+def dataflow(df: "DataFrame", p: keep.FilterParameters, *, carry: Sequence[str] = ()) -> "DataFrame":
     """Keep the divisible values, then double them and add one."""
-    return change.dataflow(keep.dataflow(df, p), p)
+    return change.dataflow(keep.dataflow(df, p, carry=carry), p, carry=carry)
 
 
 WORKLOAD = Workload(
@@ -33,6 +34,7 @@ WORKLOAD = Workload(
     output_mode=lambda _: "append",
     operators="filter, project",
     state="none",
+    carries=True,
     reference=Path(__file__).with_name("filtermap.sql"),
     differences="None: the operators are defined here. Spark compiles both into one loop.",
 )

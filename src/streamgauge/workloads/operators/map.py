@@ -1,5 +1,6 @@
 """Operator map: arithmetic on every record."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def dataflow(df: "DataFrame", _: KeyedEvents) -> "DataFrame":
+def dataflow(df: "DataFrame", _: KeyedEvents, *, carry: Sequence[str] = ()) -> "DataFrame":
     """Double every value and add one."""
     from pyspark.sql import functions as F
 
-    return df.select("number", "key", (F.col("value") * 2 + 1).alias("value"))
+    return df.select("number", "key", (F.col("value") * 2 + 1).alias("value"), *carry)
 
 
 WORKLOAD = Workload(
@@ -33,6 +34,7 @@ WORKLOAD = Workload(
     output_mode=lambda _: "append",
     operators="project",
     state="none",
+    carries=True,
     reference=Path(__file__).with_name("map.sql"),
     differences="None: the operator is defined here.",
 )

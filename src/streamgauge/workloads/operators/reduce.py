@@ -1,5 +1,6 @@
 """Operator reduce: a running sum and maximum per key."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def dataflow(df: "DataFrame", _: KeyedEvents) -> "DataFrame":
+def dataflow(df: "DataFrame", _: KeyedEvents, *, carry: Sequence[str] = ()) -> "DataFrame":
     """Add up the values of each key and keep the largest, since the start."""
     from pyspark.sql import functions as F
 
-    return df.groupBy("key").agg(F.sum("value").alias("total"), F.max("value").alias("largest"))
+    carried = (F.max(name).alias(name) for name in carry)
+    return df.groupBy("key").agg(F.sum("value").alias("total"), F.max("value").alias("largest"), *carried)
 
 
 WORKLOAD = Workload(
@@ -33,6 +35,7 @@ WORKLOAD = Workload(
     output_mode=lambda _: "update",
     operators="shuffle by key, running sum and maximum in keyed state",
     state="one row per key, never dropped: it grows to `keys` rows",
+    carries=True,
     reference=Path(__file__).with_name("reduce.sql"),
     keys=("key",),
     differences="Record-at-a-time engines emit one row per record; a micro-batch emits one row per key and batch.",

@@ -1,5 +1,6 @@
 """Operator rolling count: a running count per key."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +12,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def dataflow(df: "DataFrame", _: KeyedEvents) -> "DataFrame":
+def dataflow(df: "DataFrame", _: KeyedEvents, *, carry: Sequence[str] = ()) -> "DataFrame":
     """Count the records of each key since the start."""
-    return df.groupBy("key").count().withColumnRenamed("count", "records")
+    from pyspark.sql import functions as F
+
+    return df.groupBy("key").agg(F.count("*").alias("records"), *(F.max(name).alias(name) for name in carry))
 
 
 WORKLOAD = Workload(
@@ -30,6 +33,7 @@ WORKLOAD = Workload(
     output_mode=lambda _: "update",
     operators="shuffle by key, running count in keyed state",
     state="one row per key, never dropped: it grows to `keys` rows",
+    carries=True,
     reference=Path(__file__).with_name("rolling_count.sql"),
     keys=("key",),
     differences="Record-at-a-time engines emit one row per record; a micro-batch emits one row per key and batch.",

@@ -1,5 +1,6 @@
 """StreamBench WordCount: a running count per word."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,9 +23,12 @@ def words(sentence: "Column") -> "Column":
     return F.explode(F.split(sentence, " ")).alias("word")
 
 
-def dataflow(df: "DataFrame", _: WordsEvents) -> "DataFrame":
+def dataflow(df: "DataFrame", _: WordsEvents, *, carry: Sequence[str] = ()) -> "DataFrame":
     """Count each word since the start."""
-    return df.select(words(df["sentence"])).groupBy("word").count().withColumnRenamed("count", "occurrences")
+    from pyspark.sql import functions as F
+
+    grouped = df.select(words(df["sentence"]), *carry).groupBy("word")
+    return grouped.agg(F.count("*").alias("occurrences"), *(F.max(name).alias(name) for name in carry))
 
 
 WORKLOAD = Workload(
@@ -41,6 +45,7 @@ WORKLOAD = Workload(
     output_mode=lambda _: "update",
     operators="split into words, shuffle by word, running count in keyed state",
     state="one row per word, never dropped: it grows to `words` rows",
+    carries=True,
     reference=Path(__file__).with_name("wordcount.sql"),
     keys=("word",),
     differences=(

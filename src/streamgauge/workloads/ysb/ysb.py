@@ -1,5 +1,6 @@
 """YSB: views per campaign and window, through a static join and a windowed count."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -43,19 +44,21 @@ def _campaigns(df: "DataFrame", p: YsbParameters) -> "DataFrame":
     return F.broadcast(table) if p.ads <= MAX_BROADCAST_ADS else table
 
 
-def dataflow(df: "DataFrame", p: YsbParameters) -> "DataFrame":
+def dataflow(df: "DataFrame", p: YsbParameters, *, carry: Sequence[str] = ()) -> "DataFrame":
     """Keep the views, join each ad with its campaign, count per campaign and window."""
     from pyspark.sql import functions as F
 
     if p.parse_json:
-        text = df.select(F.from_json("value", TEXT_SCHEMA).alias("e")).select("e.*")
+        text = df.select(F.from_json("value", TEXT_SCHEMA).alias("e"), *carry).select("e.*", *carry)
         df = text.withColumn("event_time", F.timestamp_millis(F.col("event_time").cast("long")))
-    views = df.where(F.col("event_type") == "view").select("ad_id", "event_time")
+    views = df.where(F.col("event_type") == "view").select("ad_id", "event_time", *carry)
     joined = views.withWatermark("event_time", f"{watermark_delay_s(p) * 1000:.0f} milliseconds").join(
         _campaigns(df, p), "ad_id"
     )
-    counts = joined.groupBy("campaign_id", F.window("event_time", f"{p.window_s} seconds")).count()
-    return counts.select("campaign_id", F.col("window.start").alias("window_start"), F.col("count").alias("views"))
+    counts = joined.groupBy("campaign_id", F.window("event_time", f"{p.window_s} seconds")).agg(
+        F.count("*").alias("views"), *(F.max(name).alias(name) for name in carry)
+    )
+    return counts.select("campaign_id", F.col("window.start").alias("window_start"), "views", *carry)
 
 
 def watermark_delay_s(p: YsbParameters) -> float:
@@ -82,14 +85,16 @@ WORKLOAD = Workload(
     output_mode=_output_mode,
     operators="filter, project, broadcast join with a static table, windowed count",
     state="one row per campaign and open window; dropped when the watermark passes the window's end",
+    carries=True,
     reference=Path(__file__).with_name("ysb.sql"),
     keys=("campaign_id", "window_start"),
     window=lambda p: Window(p.window_s, p.window_s, "window_start"),
     watermark_delay_s=watermark_delay_s,
     differences=(
         "Event times are scheduled times, not send times or the micro-batch's start. Ads without a campaign are "
-        "dropped. No Kafka and no Redis are involved, and JSON is parsed only with parse_json=true; Yahoo's original "
-        "includes all three, Databricks' variant none of them. Unlike Databricks' generator all 1,000 ads are viewed."
+        "dropped. Kafka and Redis are involved only with --source kafka and --sink redis, and JSON is parsed only with "
+        "the former or with parse_json=true; Yahoo's original includes all three, Databricks' variant none. Unlike "
+        "Databricks' generator all 1,000 ads are viewed."
     ),
     verify_events=60_000,
     closing_events=3_000,

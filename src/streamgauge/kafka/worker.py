@@ -1,0 +1,205 @@
+"""A process that sends the events of a load, open loop: each at its time, or as soon after it as it can.
+
+`python -m streamgauge.kafka.worker` reads its order as one line of JSON from standard input, prepares, and says that it
+is ready. A second line tells when the load begins, a further one that it ends early. What it has sent is told on
+standard output, a line of JSON at a time. When the input closes, whoever gave the order is gone, and the process goes
+too.
+"""
+
+import gc
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import IO, Any
+
+import numpy as np
+
+from streamgauge.arrivals import Schedule
+from streamgauge.errors import EXIT_INTERRUPTED, StreamgaugeError
+from streamgauge.kafka.client import Broker
+from streamgauge.kafka.delivery import LATE_S, Delivery, LoadOrder
+from streamgauge.kafka.records import Render, keys, renderer
+
+SLICE_S = 0.02
+SLICE_EVENTS = 5_000
+TICK_S = 0.002
+REPORT_S = 0.5
+FLUSH_DEADLINE_S = 30.0
+PRODUCER = {
+    "linger.ms": 5,
+    "batch.num.messages": 20_000,
+    "batch.size": 1_000_000,
+    "queue.buffering.max.messages": 2_000_000,
+    "queue.buffering.max.kbytes": 1_048_576,
+    # Each event once and in order, so that its place in the partition tells its number.
+    "enable.idempotence": True,
+    "delivery.report.only.error": True,
+}
+
+
+@dataclass
+class Tally:
+    """What has been sent so far."""
+
+    sent: int = 0
+    late: int = 0
+    max_late_s: float = 0.0
+    sum_late_s: float = 0.0
+    failed: int = 0
+    failure: str | None = None
+
+    def add(self, late_us: "np.ndarray[Any, np.dtype[np.int64]]") -> None:
+        """Count events by how late the client got them."""
+        late_s = np.maximum(late_us, 0) / 1e6
+        self.sent += len(late_s)
+        self.late += int(np.count_nonzero(late_s > LATE_S))
+        self.max_late_s = max(self.max_late_s, float(late_s.max(initial=0.0)))
+        self.sum_late_s += float(late_s.sum())
+
+    def failed_with(self, error: Any, _message: Any) -> None:
+        """Count a record that the brokers have not taken."""
+        self.failed += 1
+        self.failure = self.failure or str(error.str())
+
+    def delivery(self) -> Delivery:
+        """Return the numbers."""
+        return Delivery(**asdict(self))
+
+
+class Sender:
+    """Sends the events of some partitions of a load: those whose number modulo `processes` is `index`."""
+
+    def __init__(self, order: LoadOrder, index: int, processes: int) -> None:
+        self.order, self.index, self.processes = order, index, processes
+        self.schedule: Schedule = order.schedule()
+        stream = order.events()
+        known = stream.parameters.model_fields
+        parameters = stream.parameters.model_validate({k: v for k, v in order.parameters.items() if k in known})
+        self.render: Render = renderer(stream, parameters, seed=order.seed, format=order.format)
+        self.tally = Tally()
+        self.producer = Broker(order.place).producer(**PRODUCER, on_delivery=self.tally.failed_with)
+        self.closed_us: int | None = None
+
+    def warm_up(self) -> None:
+        """Make some events, so that tables are there and code is loaded, and connect."""
+        self.render(self.schedule.arrivals(np.arange(min(1000, self.schedule.total)), load_us=0))
+        self.producer.list_topics(self.order.topic, timeout=10)
+
+    def send(self, origin_us: int, report: Callable[[Delivery], None]) -> None:
+        """Send all events, and return when the brokers have them."""
+        reported_s = time.monotonic()
+        size = max(1, min(SLICE_EVENTS, round(self.order.rate_per_s * SLICE_S)))
+        first = 0
+        while first < self.schedule.total and not self._is_closed(first, origin_us):
+            last = min(first + size, self.schedule.total)
+            self._send_slice(first, last, origin_us)
+            first = last
+            if time.monotonic() - reported_s > REPORT_S:
+                reported_s = time.monotonic()
+                report(self.tally.delivery())
+        left = self.producer.flush(FLUSH_DEADLINE_S)
+        if left:
+            self.tally.failed += left
+            self.tally.failure = self.tally.failure or f"the brokers took too long for the last {left} records"
+
+    def _is_closed(self, first: int, origin_us: int) -> bool:
+        due_us = origin_us + int(self.schedule.times_us(first))
+        return self.closed_us is not None and due_us > self.closed_us
+
+    def _send_slice(self, first: int, last: int, origin_us: int) -> None:
+        numbers = np.arange(first, last)
+        partitions = numbers % self.order.partitions
+        if self.processes > 1:
+            ours = partitions % self.processes == self.index
+            numbers, partitions = numbers[ours], partitions[ours]
+        # What is far away need not be made yet.
+        self._wait_for(origin_us + int(self.schedule.times_us(first)) - round(SLICE_S * 2e6))
+        arrivals = self.schedule.arrivals(numbers, load_us=origin_us)
+        messages = list(
+            zip(
+                self.render(arrivals),
+                keys(arrivals),
+                partitions.tolist(),
+                (arrivals.time_us // 1000).tolist(),
+                strict=True,
+            )
+        )
+        sent = 0
+        while sent < len(messages):
+            self._wait_for(int(arrivals.time_us[sent]))
+            due = int(np.searchsorted(arrivals.time_us, _now_us(), side="right"))
+            if self.closed_us is not None:
+                due = min(due, int(np.searchsorted(arrivals.time_us, self.closed_us, side="right")))
+                if due <= sent:
+                    return
+            self._produce(messages[sent:due])
+            self.tally.add(_now_us() - arrivals.time_us[sent:due])
+            sent = due
+
+    def _wait_for(self, due_us: int) -> None:
+        while (wait_s := (due_us - _now_us()) / 1e6) > 0:
+            if self.closed_us is not None and due_us > self.closed_us:
+                return
+            self.producer.poll(0)
+            time.sleep(min(0.05, max(wait_s, TICK_S)))
+
+    def _produce(self, messages: "list[tuple[bytes, bytes, int, int]]") -> None:
+        """Hand records to the client; where its buffer is full, wait: the events are late then, and counted so."""
+        produce, topic = self.producer.produce, self.order.topic
+        for value, key, partition, time_ms in messages:
+            while True:
+                try:
+                    # The callback has two names, and so two places.
+                    produce(topic, value, key, partition, None, None, time_ms)
+                    break
+                except BufferError:
+                    self.producer.poll(0.01)
+        self.producer.poll(0)
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000
+
+
+def _say(document: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(document) + "\n")
+    sys.stdout.flush()
+
+
+def _listen(pipe: IO[bytes], sender: Sender) -> None:
+    while line := pipe.readline():
+        sender.closed_us = int(json.loads(line)["closed_us"])
+    os._exit(EXIT_INTERRUPTED)
+
+
+def main() -> None:
+    """Carry out the order that stands on standard input."""
+    pipe = open(0, "rb", buffering=0, closefd=False)  # noqa: SIM115
+    asked = json.loads(pipe.readline())
+    try:
+        sender = Sender(LoadOrder(**asked["order"]), asked["index"], asked["processes"])
+        sender.warm_up()
+    except StreamgaugeError as error:
+        document = {"kind": type(error).__name__, "what": error.what, "where": error.where, "remedy": error.remedy}
+        _say({"error": document})
+        sys.exit(error.exit_code)
+    gc.freeze()
+    gc.disable()
+    _say({"ready": True})
+    begin = pipe.readline()
+    if not begin:
+        os._exit(EXIT_INTERRUPTED)
+    threading.Thread(target=_listen, args=(pipe, sender), daemon=True).start()
+    sender.send(int(json.loads(begin)["origin_us"]), lambda delivery: _say({"delivery": delivery.document()}))
+    _say({"done": True, "delivery": sender.tally.delivery().document()})
+    sys.stdout.flush()
+    # The thread that listens holds on to the input.
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
