@@ -65,19 +65,11 @@ def read_topic(
     )
     if max_rows_per_batch is not None:
         reader = reader.option("maxOffsetsPerTrigger", max_rows_per_batch)
-    time_ms = F.unix_millis("timestamp")
     read = with_fields(reader.load(), stream, parameters, topic.format)
     chosen = [*(F.col(field.name) for field in stream.fields), *(_carried(name) for name in carry)]
-    if not counted:
-        return read.where("NOT is_malformed").select(*chosen)
-    read = read.observe(
-        METRICS,
-        F.count(F.lit(1)).alias("records"),
-        F.count_if("is_malformed").alias("malformed"),
-        F.min(time_ms).alias("first_ms"),
-        F.max(time_ms).alias("last_ms"),
-        F.avg(time_ms).alias("mean_ms"),
-    )
+    if counted:
+        records, malformed = F.count(F.lit(1)).alias("records"), F.count_if("is_malformed").alias("malformed")
+        read = read.observe(METRICS, records, malformed)
     return read.where("NOT is_malformed").select(*chosen)
 
 
@@ -212,6 +204,13 @@ def write_topic(df: "DataFrame", workload: Workload, place: KafkaPlace, topic: s
     from pyspark.sql import functions as F
 
     names: Sequence[str] = workload.keys or ()
-    key = F.to_json(F.struct(*names), TIMES) if names else F.lit(None).cast("string")
-    rows = df.select(key.alias("key"), F.to_json(F.struct("*"), TIMES).alias("value"))
+    key = as_json(*names) if names else F.lit(None).cast("string")
+    rows = df.select(key.alias("key"), as_json("*").alias("value"))
     return rows.writeStream.format("kafka").options(**place.spark()).option("topic", topic)
+
+
+def as_json(*names: str) -> "Column":
+    """Return columns as the text of one JSON object, times in microseconds."""
+    from pyspark.sql import functions as F
+
+    return F.to_json(F.struct(*names), TIMES)

@@ -29,8 +29,6 @@ LINGER_FILE = "linger"
 STALLED_FILE = "stalled.json"
 POLL_S = 0.01
 SPARK_LOG = "_spark_metadata"
-# Milliseconds, the default, would cut the times of events.
-PAYLOAD = "to_json(struct(*), map('timestampFormat', \"yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX\")) AS value"
 TOPIC_PARTITIONS = 2
 # Of flat types that text can hold without loss.
 DUCKDB_TYPES = {
@@ -129,19 +127,12 @@ def read_rows(sink: Path) -> "pa.Table":
     return _whole([_parquet(path) for path in sorted(sink.glob("[0-9]*.parquet"))])
 
 
-def _by_batch_id(place: SinkPlace, df: "DataFrame") -> Any:
+def _by_batch(place: SinkPlace, df: "DataFrame", ending: str = "") -> Any:
+    """Write one file per micro-batch; a repetition overwrites it, unless the ending of its name differs."""
+
     def keep(batch: "DataFrame", batch_id: int) -> None:
         hold_while_told(place.control)
-        write_rows(place.folder, f"{batch_id:08d}", batch.toArrow(), batch_id)
-        linger_while_told(place.control)
-
-    return df.writeStream.foreachBatch(keep)
-
-
-def _appended(place: SinkPlace, df: "DataFrame") -> Any:
-    def keep(batch: "DataFrame", batch_id: int) -> None:
-        hold_while_told(place.control)
-        write_rows(place.folder, f"{batch_id:08d}-{place.attempt}", batch.toArrow(), batch_id)
+        write_rows(place.folder, f"{batch_id:08d}{ending}", batch.toArrow(), batch_id)
         linger_while_told(place.control)
 
     return df.writeStream.foreachBatch(keep)
@@ -202,7 +193,9 @@ class RowWriter:
 
 
 def _row_by_row(place: SinkPlace, df: "DataFrame") -> Any:
-    return df.selectExpr(PAYLOAD).writeStream.foreach(RowWriter(place.folder, place.control))
+    from streamgauge.engine.kafka import as_json
+
+    return df.select(as_json("*").alias("value")).writeStream.foreach(RowWriter(place.folder, place.control))
 
 
 def from_text(lines: Iterable[tuple[int, str]], output: Sequence[Field]) -> "pa.Table":
@@ -270,7 +263,7 @@ SINKS: Mapping[str, CountedSink] = {
         CountedSink(
             "foreach-batch",
             "exactly-once",
-            _by_batch_id,
+            _by_batch,
             lambda place, _: read_rows(place.folder),
             holds=_has("{:08d}.parquet"),
         ),
@@ -295,7 +288,7 @@ SINKS: Mapping[str, CountedSink] = {
         CountedSink(
             "append",
             "at-least-once",
-            _appended,
+            lambda place, df: _by_batch(place, df, f"-{place.attempt}"),
             lambda place, _: read_rows(place.folder),
             holds=_has("{:08d}-*.parquet"),
         ),

@@ -171,11 +171,10 @@ def redis_address(settings: RunSettings) -> str:
     """Return the Redis that the settings name, or the one that runs here."""
     if settings.redis is not None:
         return resolve(settings.redis, "--redis")
-    from streamgauge.services import status
+    from streamgauge.services import address_of
 
-    for service in status():
-        if service.name == "redis" and service.status == "up" and not service.private and service.address:
-            return service.address
+    if (address := address_of("redis")) is not None:
+        return address
     raise EnvironmentNotReadyError(
         "no Redis is named, and none is up on this machine",
         where="--redis",

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import UsageError, closest
@@ -25,9 +25,6 @@ from streamgauge.store import SetWriter, default_root, open_set
 from streamgauge.units import format_rate, parse_duration, parse_share
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload
-
-if TYPE_CHECKING:
-    from streamgauge.engine.session import Session
 
 LATENCY_LIMIT = re.compile(r"\s*(mean|p50|p90|p95|p99|max)\s*<=?\s*(\S.*)")
 # Where a search begins at least.
@@ -189,9 +186,6 @@ class _Searching:
         writer.update(status="finished", result=found.document())
         return found
 
-    def _parts(self, session: "Session | None", *, verify: bool) -> Parts:
-        return Parts(self.workload, self.parameters, self.root, self.monitor, self.clock, session, verify)
-
     def _writer(self, resume: str | None) -> SetWriter:
         if resume is not None:
             stored = open_set(self.root, resume)
@@ -218,18 +212,17 @@ class _Searching:
             )
 
     def _search(self, writer: SetWriter) -> Search:
-        is_verified = False
+        verify = self.settings.verify
+        parts = Parts(self.workload, self.parameters, self.root, self.monitor, self.clock, None, verify)
         if "search" in writer.document:
             search = Search.from_dict(writer.document["search"])
             search.settings = replace(search.settings, within=self.within, budget_s=self._left_s(search.spent_s))
         else:
-            first = self.first_per_s or self._guess(writer)
-            is_verified = self.first_per_s is None
+            first = self.first_per_s or self._guess(parts, writer)
             probe_s = self.settings.load_s
             search = Search(
                 SearchSettings(first, within=self.within, budget_s=self._left_s(0.0), probe_s=probe_s, confirm=True)
             )
-        parts = self._parts(None, verify=self.settings.verify and not is_verified)
         while (rate_per_s := search.next_rate()) is not None:
             search.add(self._probe(parts, rate_per_s, search, writer))
             writer.update(search=search.to_dict())
@@ -241,12 +234,14 @@ class _Searching:
             return None
         return max(1.0, self.budget_s - (self.clock.monotonic_s() - self.started_s)) + spent_s
 
-    def _guess(self, writer: SetWriter) -> float:
+    def _guess(self, parts: Parts, writer: SetWriter) -> float:
         """Begin near the maximum that the query reaches when all events are there at once."""
         from streamgauge.engine.session import SessionSettings, temporary_session
 
         with temporary_session(SessionSettings(self.settings.master, self.settings.conf)) as session:
-            found = self._parts(session, verify=self.settings.verify).run_offline(self.settings, "first guess: ")
+            guessing = replace(parts, session=session)
+            found = guessing.run_offline(self.settings, "first guess: ")
+        parts.verify = guessing.verify
         writer.add(found.run_id, role="first guess", verdict=found.verdict)
         rate_per_s = found.summary["processed_rate_per_s"]
         return max(MIN_RATE_PER_S, first_rate(rate_per_s)) if rate_per_s else self.settings.rate_per_s

@@ -33,11 +33,10 @@ def library() -> Any:
 
 def default_address() -> str:
     """Return the address of the brokers that `services up kafka` has started."""
-    from streamgauge.services import status
+    from streamgauge.services import address_of
 
-    for service in status():
-        if service.name == "kafka" and service.status == "up" and not service.private and service.address:
-            return service.address
+    if (address := address_of("kafka")) is not None:
+        return address
     raise EnvironmentNotReadyError(
         "no broker is named, and none is up on this machine",
         where="--kafka",

@@ -98,6 +98,12 @@ def status() -> list[Service]:
     return list(read_states(state_folder()).values())
 
 
+def address_of(name: str) -> str | None:
+    """Return the address of the service that is up for everybody on this machine, if there is one."""
+    shared = (s.address for s in status() if s.name == name and s.status == "up" and not s.private)
+    return next(filter(None, shared), None)
+
+
 def down(names: Iterable[str] = (), *, tell: Tell = _silent) -> list[Service]:
     """End the named services, or all, and return those that were recorded.
 
