@@ -170,6 +170,14 @@ def test_a_border_is_found_even_where_what_was_processed_misleads(capacity, gues
     assert len(search.probes) <= search.settings.most_probes(capacity) + 8
 
 
+def test_below_what_was_processed_under_overload_the_search_goes_down_in_small_steps():
+    search = guided(overloaded(1000.0, 1300.0), first_rate_per_s=2600.0, within=0.1)
+    first = 1300 / math.sqrt(1.1)
+    assert rates(search)[:4] == pytest.approx([2600, first, first / 1.1, first / 1.1**3])
+    assert search.outcome is Outcome.PRECISE
+    assert len(search.probes) <= 6
+
+
 def test_a_rate_in_doubt_is_closed_in_from_both_sides():
     def truth(rate_per_s):
         return PASS if rate_per_s < 980 else UNKNOWN if rate_per_s < 1030 else FAIL

@@ -4,7 +4,7 @@ A search knows nothing of how a probe is made. It starts at a first guess, multi
 while they fail, and then halves the interval between the highest rate that passed and the lowest that failed, on a
 logarithmic scale. A probe that failed because more came than was processed tells about where the border is: the first
 steps after it go to just below and just above what it processed, instead of dividing and halving. So they do around a
-rate that stays without a verdict.
+rate that stays without a verdict. If that rate fails as well, the next steps down are small and double.
 Everything follows from the settings and the probes made, so a stored search can go on at any time.
 
 Verdicts are uncertain near the border, so one probe is not always the last word on its rate.
@@ -330,7 +330,16 @@ class Search:
             return None
         if self._picture.undecided_span(from_top=False) >= growth**MAX_UNDECIDED_STEPS * (1 - ROUNDING):
             return None
-        return next(self._guided(0.0, lowest), max(lowest / growth, self.settings.min_rate_per_s))
+        return next(self._guided(0.0, lowest), max(lowest / self._shrinkage, self.settings.min_rate_per_s))
+
+    @property
+    def _shrinkage(self) -> float:
+        """By how much the next rate is below the lowest: by little where rates fail that were expected to pass."""
+        disappointing = [level for level in self._picture.failing if level.rate_per_s <= self._most_processed_per_s]
+        if not disappointing:
+            return self.settings.growth
+        steps = len(disappointing) - 1
+        return min(self.settings.growth, math.pow(1 + self.settings.within, min(2**steps, 1000)))
 
     def _grow(self) -> float | None:
         highest, growth = self._picture.levels[-1].rate_per_s, self.settings.growth
@@ -384,9 +393,19 @@ class Search:
         fails = [k for k, probe in enumerate(self.probes) if probe.verdict is Verdict.FAIL]
         if not fails or len(self.probes) - fails[0] > GUIDED_PROBES:
             return []
-        measured = ((self.probes[k].rate_per_s, self.probes[k].processed_per_s) for k in fails)
-        overloaded = [(rate, most) for rate, most in measured if most and most * self._half_width <= rate]
+        overloaded = self._overloaded
         return self._picture.undecided + ([min(overloaded)[1]] if overloaded else [])
+
+    @property
+    def _overloaded(self) -> list[tuple[float, float]]:
+        """Rates that failed because clearly more came than was processed, with what was."""
+        failed = (probe for probe in self.probes if probe.verdict is Verdict.FAIL)
+        measured = ((probe.rate_per_s, probe.processed_per_s) for probe in failed)
+        return [(rate, most) for rate, most in measured if most and most * self._half_width <= rate]
+
+    @property
+    def _most_processed_per_s(self) -> float:
+        return max((most for _, most in self._overloaded), default=0.0)
 
     def _halve_below(self) -> float | None:
         return self._halve(self._picture.gap_below)
