@@ -8,7 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidExperimentError, UsageError
-from streamgauge.experiment.search import Bracket, Outcome, Probe, Search, SearchSettings, first_rate
+from streamgauge.experiment.search import Bracket, Outcome, Probe, Search, SearchSettings
 from streamgauge.experiment.summary import summarise
 from streamgauge.verdict import Verdict
 
@@ -114,8 +114,23 @@ def test_the_default_needs_six_probes_when_the_guess_is_right_within_a_factor_of
     assert SearchSettings(1000.0, confirm=True, look_beyond=True).most_probes(501.0) == 10
 
 
-def test_a_guess_from_an_offline_maximum_is_too_high_on_purpose():
-    assert first_rate(1e6) == 2e6
+def expecting(capacity, expected, within=0.1):
+    first = expected / math.sqrt(1 + within)
+    return guided(overloaded(capacity), first_rate_per_s=first, within=within, expected_per_s=expected)
+
+
+def test_an_expected_border_is_closed_in_by_two_probes():
+    search = expecting(1000.0, 1000.0)
+    assert rates(search) == pytest.approx([1000 / math.sqrt(1.1), 1000 * math.sqrt(1.1)])
+    assert search.outcome is Outcome.PRECISE
+
+
+def test_away_from_an_expected_border_steps_are_small_and_double():
+    first = 1000 / math.sqrt(1.1)
+    assert rates(expecting(5000.0, 1000.0))[:5] == pytest.approx([first * 1.1**k for k in (0, 1, 2, 4, 8)])
+    low = guided(lambda rate: Probe(rate, FAIL if rate > 400 else PASS), first_rate_per_s=first, expected_per_s=1000.0)
+    assert rates(low)[:4] == pytest.approx([first / 1.05**k for k in (0, 1, 3, 7)])
+    assert low.outcome is Outcome.PRECISE
 
 
 # Probes that tell what was processed
@@ -523,7 +538,7 @@ def test_above_a_rate_that_also_passed_the_search_goes_on_in_small_steps():
         planned = votes.get(rate_per_s, [])
         verdict = planned.pop(0) if planned else ("pass" if rate_per_s < 2000 else "fail")
         search.add(Probe(rate_per_s, Verdict(verdict)))
-    assert max(probed) == pytest.approx(2200.0)
+    assert 2000 < max(probed) <= 2200 * (1 + 1e-9)
     assert 2000.0 < search.bracket.high_per_s <= 2200.0 * (1 + 1e-9)
     assert search.flaky_per_s == (2000.0,)
 

@@ -103,6 +103,7 @@ def test_a_generator_that_is_behind_counts_how_late_each_event_was(sender):
     made.send(now_us() - 5_000_000, quiet)
     found = made.tally.delivery()
     assert (found.sent, found.late, found.is_behind) == (2_000, 2_000, True)
+    assert sum(found.late_in.values()) == found.late_since(0) == 2_000
     assert 4.9 < (found.mean_late_s or 0) <= found.max_late_s
 
 
@@ -129,8 +130,8 @@ def test_few_late_events_are_forgiven_and_many_are_not():
 
 
 def test_the_numbers_of_several_processes_add_up():
-    parts = [Delivery(10, 1, 0.5, 1.0), Delivery(20, 2, 0.2, 3.0, 1, "gone")]
-    assert Delivery.sum(parts) == Delivery(30, 3, 0.5, 4.0, 1, "gone")
+    parts = [Delivery(10, 1, 0.5, 1.0, late_in={3: 1}), Delivery(20, 2, 0.2, 3.0, 1, "gone", {3: 1, 4: 1})]
+    assert Delivery.sum(parts) == Delivery(30, 3, 0.5, 4.0, 1, "gone", {3: 2, 4: 1})
     assert Delivery.from_document(parts[1].document()) == parts[1]
 
 

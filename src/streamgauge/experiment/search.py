@@ -2,9 +2,9 @@
 
 A search knows nothing of how a probe is made. It starts at a first guess, multiplies it while probes pass or divides it
 while they fail, and then halves the interval between the highest rate that passed and the lowest that failed, on a
-logarithmic scale. A probe that failed because more came than was processed tells about where the border is: the first
-steps after it go to just below and just above what it processed, instead of dividing and halving. So they do around a
-rate that stays without a verdict. If that rate fails as well, the next steps down are small and double.
+logarithmic scale. Where the border is expected, because an offline load says so or because a probe failed to which more
+came than it processed, the first steps go to just below and just above that rate instead, and further ones away from
+it are small and double. So they do around a rate that stays without a verdict.
 Everything follows from the settings and the probes made, so a stored search can go on at any time.
 
 Verdicts are uncertain near the border, so one probe is not always the last word on its rate.
@@ -32,9 +32,7 @@ from streamgauge.errors import InvalidExperimentError, UsageError
 from streamgauge.units import MAX_RATE_PER_S, format_duration, format_rate
 from streamgauge.verdict import Verdict
 
-# The first guess by an offline maximum: too much on purpose, because a probe that fails tells where the border is.
-OFFLINE_SHARE = 2.0
-# For this many probes from the first that failed on, what was processed and what is in doubt say where to look.
+# For this many probes, what is expected, what was processed and what is in doubt say where to look.
 GUIDED_PROBES = 8
 MAX_PROBES_PER_RATE = 3
 MAX_UNKNOWN_PER_RATE = 2
@@ -80,15 +78,6 @@ class Outcome(StrEnum):
     NOT_MONOTONE = "not_monotone"
 
 
-def first_rate(offline_rate_per_s: float) -> float:
-    """Guess a rate to begin with from the maximum that an offline load reached.
-
-    >>> first_rate(100_000.0)
-    200000.0
-    """
-    return OFFLINE_SHARE * offline_rate_per_s
-
-
 def _require(is_right: bool, what: str, remedy: str) -> None:
     if not is_right:
         raise UsageError(what, remedy=remedy)
@@ -101,7 +90,7 @@ class SearchSettings:
     The search ends when the ends of the interval are at most `within` apart, relative to the lower one.
     `confirm` repeats both ends once. `look_beyond` makes sure that a rate `growth` times below and one `growth` times
     above the interval were probed. `budget_s` limits the time of all probes; `probe_s` is how long one is expected
-    to take, unless those already made took longer.
+    to take, unless those already made took longer. `expected_per_s` is about where the border is, if that is known.
     """
 
     first_rate_per_s: float
@@ -113,6 +102,7 @@ class SearchSettings:
     look_beyond: bool = False
     budget_s: float | None = None
     probe_s: float = 0.0
+    expected_per_s: float | None = None
 
     def __post_init__(self) -> None:
         limits = f"{format_rate(self.min_rate_per_s)} to {format_rate(self.max_rate_per_s)}"
@@ -335,11 +325,9 @@ class Search:
     @property
     def _shrinkage(self) -> float:
         """By how much the next rate is below the lowest: by little where rates fail that were expected to pass."""
-        disappointing = [level for level in self._picture.failing if level.rate_per_s <= self._most_processed_per_s]
-        if not disappointing:
-            return self.settings.growth
-        steps = len(disappointing) - 1
-        return min(self.settings.growth, math.pow(1 + self.settings.within, min(2**steps, 1000)))
+        expected = [most for _, most in self._overloaded] + [self.settings.expected_per_s or 0.0]
+        disappointing = [level for level in self._picture.failing if level.rate_per_s <= max(expected)]
+        return self._small_step(len(disappointing) - 1) if disappointing else self.settings.growth
 
     def _grow(self) -> float | None:
         highest, growth = self._picture.levels[-1].rate_per_s, self.settings.growth
@@ -347,16 +335,20 @@ class Search:
             return None
         if self._picture.undecided_span(from_top=True) >= growth * (1 - ROUNDING):
             return None
-        return min(highest * self._growth, self.settings.max_rate_per_s)
+        limit = self.settings.max_rate_per_s
+        return next(self._guided(highest, limit), min(highest * self._growth, limit))
 
     @property
     def _growth(self) -> float:
-        """By how much the next rate is above the highest: by little where one has failed before."""
-        flaky = next((k for k, level in enumerate(self._picture.levels) if level.fails), None)
-        if flaky is None:
-            return self.settings.growth
-        steps = len(self._picture.levels) - 1 - flaky
-        return min(self.settings.growth, math.pow(1 + self.settings.within, min(2**steps, 1000)))
+        """By how much the next rate is above the highest: by little where one has failed, or was expected to."""
+        expected = self.settings.expected_per_s or math.inf
+        levels = self._picture.levels
+        surprising = next((k for k, level in enumerate(levels) if level.fails or level.rate_per_s > expected), None)
+        return self.settings.growth if surprising is None else self._small_step(len(levels) - 1 - surprising)
+
+    def _small_step(self, before: int) -> float:
+        """Return the factor of a step away from where the border was expected, after so many others."""
+        return min(self.settings.growth, math.pow(1 + self.settings.within, min(2**before, 1000)))
 
     def _is_precise(self, low_per_s: float, high_per_s: float) -> bool:
         return high_per_s <= low_per_s * (1 + self.settings.within) * (1 + ROUNDING)
@@ -389,12 +381,14 @@ class Search:
                     yield rate_per_s
 
     def _expected_borders(self) -> list[float]:
-        """Return about where the border is: at rates in doubt, or what was processed when clearly too much came."""
+        """Return about where the border is: at rates in doubt, what was processed when too much came, as expected."""
+        expected = self.settings.expected_per_s
         fails = [k for k, probe in enumerate(self.probes) if probe.verdict is Verdict.FAIL]
-        if not fails or len(self.probes) - fails[0] > GUIDED_PROBES:
+        first = 0 if expected is not None else fails[0] if fails else None
+        if first is None or len(self.probes) - first > GUIDED_PROBES:
             return []
-        overloaded = self._overloaded
-        return self._picture.undecided + ([min(overloaded)[1]] if overloaded else [])
+        overloaded = [min(self._overloaded)[1]] if self._overloaded else [] if expected is None else [expected]
+        return self._picture.undecided + overloaded
 
     @property
     def _overloaded(self) -> list[tuple[float, float]]:
@@ -402,10 +396,6 @@ class Search:
         failed = (probe for probe in self.probes if probe.verdict is Verdict.FAIL)
         measured = ((probe.rate_per_s, probe.processed_per_s) for probe in failed)
         return [(rate, most) for rate, most in measured if most and most * self._half_width <= rate]
-
-    @property
-    def _most_processed_per_s(self) -> float:
-        return max((most for _, most in self._overloaded), default=0.0)
 
     def _halve_below(self) -> float | None:
         return self._halve(self._picture.gap_below)

@@ -19,7 +19,7 @@ from streamgauge.events import Parameters
 from streamgauge.experiment.monitor import Monitor, NoMonitor
 from streamgauge.experiment.parts import Parts
 from streamgauge.experiment.run import prepare
-from streamgauge.experiment.search import Outcome, Probe, Search, SearchSettings, first_rate
+from streamgauge.experiment.search import Outcome, Probe, Search, SearchSettings
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.store import SetWriter, default_root, open_set
 from streamgauge.units import format_rate, parse_duration, parse_share
@@ -218,10 +218,17 @@ class _Searching:
             search = Search.from_dict(writer.document["search"])
             search.settings = replace(search.settings, within=self.within, budget_s=self._left_s(search.spent_s))
         else:
-            first = self.first_per_s or self._guess(parts, writer)
-            probe_s = self.settings.load_s
+            expected = None if self.first_per_s else self._guess(parts, writer)
+            below = None if expected is None else max(MIN_RATE_PER_S, expected / math.sqrt(1 + self.within))
             search = Search(
-                SearchSettings(first, within=self.within, budget_s=self._left_s(0.0), probe_s=probe_s, confirm=True)
+                SearchSettings(
+                    self.first_per_s or below or self.settings.rate_per_s,
+                    within=self.within,
+                    budget_s=self._left_s(0.0),
+                    probe_s=self.settings.load_s,
+                    confirm=True,
+                    expected_per_s=expected,
+                )
             )
         while (rate_per_s := search.next_rate()) is not None:
             search.add(self._probe(parts, rate_per_s, search, writer))
@@ -234,8 +241,8 @@ class _Searching:
             return None
         return max(1.0, self.budget_s - (self.clock.monotonic_s() - self.started_s)) + spent_s
 
-    def _guess(self, parts: Parts, writer: SetWriter) -> float:
-        """Begin near the maximum that the query reaches when all events are there at once."""
+    def _guess(self, parts: Parts, writer: SetWriter) -> float | None:
+        """Return the maximum that the query reaches when all events are there at once."""
         from streamgauge.engine.session import SessionSettings, temporary_session
 
         with temporary_session(SessionSettings(self.settings.master, self.settings.conf)) as session:
@@ -243,8 +250,8 @@ class _Searching:
             found = guessing.run_offline(self.settings, "first guess: ")
         parts.verify = guessing.verify
         writer.add(found.run_id, role="first guess", verdict=found.verdict)
-        rate_per_s = found.summary["processed_rate_per_s"]
-        return max(MIN_RATE_PER_S, first_rate(rate_per_s)) if rate_per_s else self.settings.rate_per_s
+        rate_per_s: float | None = found.summary["processed_rate_per_s"]
+        return rate_per_s
 
     def _settings_of_probe(self, rate_per_s: float) -> RunSettings:
         """Return the settings of the next probe; it does not wait for all that too high a load has left over."""

@@ -1,5 +1,6 @@
 """What a load generator was asked to send, and how well it did."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -58,7 +59,8 @@ class LoadOrder:
 class Delivery:
     """What was sent: late are events that the client got later than `LATE_S` after their time.
 
-    Lateness of the generator is part of every latency that is measured from the intended time.
+    Lateness of the generator is part of every latency that is measured from the intended time. `late_in` has the
+    number of late events by the second of the load in which they were due, without the seconds that have none.
     """
 
     sent: int = 0
@@ -67,6 +69,7 @@ class Delivery:
     sum_late_s: float = 0.0
     failed: int = 0
     failure: str | None = None
+    late_in: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def mean_late_s(self) -> float | None:
@@ -78,15 +81,25 @@ class Delivery:
         """Whether the load was not what the law says."""
         return self.failed > 0 or self.late > MAX_LATE_SHARE * self.sent
 
+    def late_since(self, start_s: float) -> int:
+        """Return how many of the events that were due from the second of `start_s` on were late.
+
+        >>> Delivery(late=7, late_in={0: 4, 5: 3}).late_since(5.0)
+        3
+        """
+        return sum(late for second, late in self.late_in.items() if second >= int(start_s))
+
     def document(self) -> dict[str, Any]:
         """Return the numbers that people ask for."""
         shares = {"late_share": self.late / self.sent if self.sent else None, "mean_late_s": self.mean_late_s}
-        return {**asdict(self), **shares, "late_from_s": LATE_S, "is_behind": self.is_behind}
+        late_in = {str(second): late for second, late in self.late_in.items()}
+        return {**asdict(self), "late_in": late_in, **shares, "late_from_s": LATE_S, "is_behind": self.is_behind}
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> "Delivery":
         """Read what `document` wrote."""
-        return cls(**{name: document[name] for name in cls.__dataclass_fields__})
+        late_in = {int(second): int(late) for second, late in document["late_in"].items()}
+        return cls(**{name: document[name] for name in cls.__dataclass_fields__} | {"late_in": late_in})
 
     @classmethod
     def sum(cls, parts: Iterable["Delivery"]) -> "Delivery":
@@ -99,4 +112,5 @@ class Delivery:
             sum_late_s=sum(part.sum_late_s for part in found),
             failed=sum(part.failed for part in found),
             failure=next((part.failure for part in found if part.failure), None),
+            late_in=dict(sum((Counter(part.late_in) for part in found), Counter())),
         )

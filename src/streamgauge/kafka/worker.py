@@ -12,8 +12,9 @@ import os
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 import numpy as np
@@ -51,12 +52,16 @@ class Tally:
     sum_late_s: float = 0.0
     failed: int = 0
     failure: str | None = None
+    late_in: Counter[int] = field(default_factory=Counter)
 
-    def add(self, late_us: "np.ndarray[Any, np.dtype[np.int64]]") -> None:
-        """Count events by how late the client got them."""
-        late_s = np.maximum(late_us, 0) / 1e6
+    def add(self, due_us: "np.ndarray[Any, np.dtype[np.int64]]", now_us: int) -> None:
+        """Count events that the client got `now_us` after the start of the load, by when they were due."""
+        late_s = np.maximum(now_us - due_us, 0) / 1e6
+        is_late = late_s > LATE_S
         self.sent += len(late_s)
-        self.late += int(np.count_nonzero(late_s > LATE_S))
+        if is_late.any():
+            self.late += int(np.count_nonzero(is_late))
+            self.late_in.update((due_us[is_late] // 1_000_000).tolist())
         self.max_late_s = max(self.max_late_s, float(late_s.max(initial=0.0)))
         self.sum_late_s += float(late_s.sum())
 
@@ -67,7 +72,7 @@ class Tally:
 
     def delivery(self) -> Delivery:
         """Return the numbers."""
-        return Delivery(**asdict(self))
+        return Delivery(**vars(self) | {"late_in": dict(self.late_in)})
 
 
 class Sender:
@@ -137,7 +142,7 @@ class Sender:
                 if due <= sent:
                     return
             self._produce(messages[sent:due])
-            self.tally.add(_now_us() - arrivals.time_us[sent:due])
+            self.tally.add(arrivals.time_us[sent:due] - origin_us, _now_us() - origin_us)
             sent = due
 
     def _wait_for(self, due_us: int) -> None:
