@@ -1,4 +1,4 @@
-"""The real thing: a broker with and without a login, a Redis, Spark's connector, and runs through all of them."""
+"""The real thing: a broker with and without login and encryption, a Redis, Spark's connector, and runs through all of them."""
 
 import json
 import os
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from streamgauge import services
+from streamgauge.engine.java import find_java
 from streamgauge.engine.session import Session, SessionSettings, open_session
 from streamgauge.errors import EnvironmentNotReadyError, RunFailedError
 from streamgauge.events.ysb import EVENTS
@@ -45,6 +46,7 @@ QUICK = {"rate": "2k", "warmup": "1s", "duration": "3s", "drain": "90s", "verify
 class Servers:
     kafka: str
     secured: str
+    certificate: Path
     redis: str
     session: Session
     runs: Path
@@ -52,7 +54,7 @@ class Servers:
 
 @pytest.fixture(scope="module")
 def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
-    """One broker that also listens with a login, one Redis, one Spark session with the connector."""
+    """One broker that also listens with login and encryption, one Redis, one Spark session with the connector."""
     try:
         services.prepare("kafka")
         services.prepare("redis")
@@ -61,6 +63,11 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
         pytest.skip(str(missing))
     (secured,) = free_ports(1)
     folder = tmp_path_factory.mktemp("kafka")
+    keys, certificate = folder / "broker.p12", folder / "broker.pem"
+    store = ("-alias", "broker", "-keystore", str(keys), "-storepass", SECRET)
+    name = ("-dname", f"CN={LOOPBACK}", "-ext", f"SAN=ip:{LOOPBACK}")
+    keytool("-genkeypair", *store, *name, "-keyalg", "RSA", "-validity", "2")
+    keytool("-exportcert", *store, "-rfc", "-file", str(certificate))
 
     def with_login(node: int, ports: Any, controllers: Any, data: Path) -> str:
         login = "org.apache.kafka.common.security.plain.PlainLoginModule required"
@@ -68,8 +75,9 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
         lines = properties(node, ports, controllers, data)
         # Both what it listens to and what it tells clients.
         lines = lines.replace("listeners=PLAINTEXT", f"listeners=LOGIN://{LOOPBACK}:{secured},PLAINTEXT")
-        lines = lines.replace("map=CONTROLLER", "map=LOGIN:SASL_PLAINTEXT,CONTROLLER", 1)
-        return lines + f"sasl.enabled.mechanisms=PLAIN\nlistener.name.login.plain.sasl.jaas.config={login} {users}\n"
+        lines = lines.replace("map=CONTROLLER", "map=LOGIN:SASL_SSL,CONTROLLER", 1)
+        lines += f"sasl.enabled.mechanisms=PLAIN\nlistener.name.login.plain.sasl.jaas.config={login} {users}\n"
+        return lines + f"ssl.keystore.location={keys}\nssl.keystore.password={SECRET}\n"
 
     patch = pytest.MonkeyPatch()
     patch.setattr("streamgauge.services.kafka.properties", with_login)
@@ -81,9 +89,15 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
                 SessionSettings("local[2]", connector.conf({})), scratch=folder / "spark", log=folder / "spark.log"
             ) as session,
         ):
-            yield Servers(str(kafka.address), f"{LOOPBACK}:{secured}", str(redis.address), session, folder / "runs")
+            runs = folder / "runs"
+            yield Servers(str(kafka.address), f"{LOOPBACK}:{secured}", certificate, str(redis.address), session, runs)
     finally:
         patch.undo()
+
+
+def keytool(*words: str) -> None:
+    home, _ = find_java(os.environ)
+    subprocess.run([home / "bin" / "keytool", *words], check=True, capture_output=True)
 
 
 def produce(servers: Servers, topic: str, values: list[bytes]) -> None:
@@ -243,11 +257,12 @@ def test_keys_of_records_tell_the_numbers_of_the_events(servers):
     assert sorted(KEY.unpack(key)[0] for key in keys if key is not None) == list(range(5_000))
 
 
-def test_a_missing_topic_a_refused_login_and_a_right_one(servers, monkeypatch):
+def test_a_missing_topic_a_refused_login_a_foreign_certificate_and_a_right_login_over_tls(servers, monkeypatch):
     with pytest.raises(RunFailedError, match='there is no topic "nowhere"'):
         run("ysb", source="kafka", kafka=servers.kafka, topic="nowhere", external_load=True, runs=servers.runs)
     login = {
-        "security.protocol": "SASL_PLAINTEXT",
+        "security.protocol": "SASL_SSL",
+        "ssl.ca.location": str(servers.certificate),
         "sasl.mechanism": "PLAIN",
         "sasl.username": "admin",
         "sasl.password": "env:STREAMGAUGE_TEST_SECRET",
@@ -257,6 +272,9 @@ def test_a_missing_topic_a_refused_login_and_a_right_one(servers, monkeypatch):
         Broker(KafkaPlace(servers.secured, login), deadline_s=5).topics()
     assert caught.value.exit_code == 4
     monkeypatch.setenv("STREAMGAUGE_TEST_SECRET", SECRET)
+    without = {name: value for name, value in login.items() if name != "ssl.ca.location"}
+    with pytest.raises(EnvironmentNotReadyError, match="refuses the connection"):
+        Broker(KafkaPlace(servers.secured, without), deadline_s=5).topics()
     assert "ysb" in Broker(KafkaPlace(servers.secured, login)).topics()
     found = run(
         "ysb",
