@@ -1,4 +1,4 @@
-"""The real thing: a broker with and without login and encryption, a Redis, Spark's connector, and runs through all of them."""
+"""The real thing: a broker with and without login and encryption, a Redis, Spark's connector, and runs through them."""
 
 import json
 import os
