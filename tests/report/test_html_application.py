@@ -17,6 +17,7 @@ from streamgauge.report.html.application import (
     draw_application,
 )
 from streamgauge.report.html.page import environment
+from streamgauge.report.markdown import render_markdown
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "prototypes"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -43,6 +44,17 @@ def corners(box):
 
 def overlap(a, b):
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def test_the_markdown_report_has_components_and_stages_too(tmp_path, text):
+    lines = render_markdown([stored(tmp_path, text)]).splitlines()
+    start = lines.index("## Application")
+    assert any(line.startswith("| task_1 |") for line in lines[start:])
+    assert any(line.startswith("| stage 1 |") for line in lines[start:])
+    plain = render_markdown([store_run(tmp_path / "plain", healthy_evidence())])
+    assert "Application" not in plain
+    broken = render_markdown([stored(tmp_path / "broken", "nonsense: 1")])
+    assert "this version cannot read it" in broken
 
 
 # The section

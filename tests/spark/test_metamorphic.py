@@ -15,7 +15,8 @@ from streamgauge.verdict import Verdict
 from streamgauge.workloads import find_workload
 from streamgauge.workloads.parameters import choose_variant
 
-QUERIES = ["nexmark-q5", "nexmark-q9", "nexmark-q17"]
+# A window, a join and a running aggregation; Spark plans the larger queries for most of a minute.
+QUERIES = ["nexmark-q5", "nexmark-q8", "nexmark-q17"]
 
 
 def _verified(session: Session, name: str, folder: Path, **values: Any) -> Any:
@@ -43,7 +44,7 @@ def test_v3_another_number_of_partitions_gives_the_same_answer(session: Session,
     assert (result.verdict, result.reasons) == (Verdict.PASS, ())
 
 
-@pytest.mark.parametrize("name", [*QUERIES, "nexmark-q4"])
+@pytest.mark.parametrize("name", QUERIES)
 def test_v3_a_restart_from_the_checkpoint_gives_the_same_answer(
     session: Session, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from streamgauge.engine.session import Session
+from streamgauge.experiment import verify
 from streamgauge.experiment.verify import FiniteStream, default_stream, verify_workload
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload, catalogue, find_workload
@@ -18,11 +19,16 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("name", list(catalogue()))
-def test_v2_the_default_answer_equals_reference_and_stored_answer(session: Session, name: str, tmp_path: Path) -> None:
+def test_v2_the_default_answer_equals_reference_and_stored_answer(
+    session: Session, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     workload = find_workload(name)
+    # Two micro-batches fewer save minutes; only the iterative answer depends on their number.
+    if workload.each_batch is None:
+        monkeypatch.setattr(verify, "MIN_BATCHES", 3)
     result = verify_workload(session, workload, workload.parameters(), default_stream(workload), folder=tmp_path / "v")
     assert (result.verdict, result.reasons) == (Verdict.PASS, ())
-    assert result.batches >= 5
+    assert result.batches >= 4
 
 
 CASES: list[tuple[str, dict[str, Any]]] = [

@@ -7,6 +7,8 @@ from typing import Any
 
 from streamgauge.experiment.stored import differences, summary_of
 from streamgauge.report.html import facts
+from streamgauge.report.html.application import stored_application
+from streamgauge.report.html.chart import Missing
 from streamgauge.report.html.command import command, has_masked, spark_settings
 from streamgauge.report.html.output import write_document
 from streamgauge.report.html.sets import ReportedSet, SetTable
@@ -90,6 +92,18 @@ def _configuration(stored: StoredRun) -> list[str]:
     return [*lines, "Settings of Spark that the run chose:", "", *_block(settings)]
 
 
+def _application(stored: StoredRun, level: str) -> list[str]:
+    """Return the components and stages of a prototype; nothing for any other workload."""
+    found = stored_application(stored)
+    if found is None:
+        return []
+    lines = [f"{level}# Application", ""]
+    if isinstance(found, Missing):
+        return [*lines, found.explanation, ""]
+    lines += _table(found.columns, [[_plain(cell) for cell in row] for row in found.rows])
+    return lines + _pairs("in all", [*found.totals, *found.stages]) + (_bullets(found.warnings) if found.warnings else [])
+
+
 def _run(stored: StoredRun, s: Mapping[str, Any], level: str) -> list[str]:
     lines = [f"{level} {_plain(facts.title(stored))}", "", *_verdict(stored, s)]
     if facts.has_numbers(s):
@@ -99,6 +113,7 @@ def _run(stored: StoredRun, s: Mapping[str, Any], level: str) -> list[str]:
     if s.get("warnings"):
         lines += [f"{level}# Notes", "", *_bullets(s["warnings"])]
     lines += [f"{level}# What was run", "", *_pairs("run", facts.what_was_run(stored, s))]
+    lines += _application(stored, level)
     if found := _findings(s):
         lines += [f"{level}# Questions behind the verdict", "", *found]
     return [*lines, f"{level}# Configuration to copy", "", *_configuration(stored)]
