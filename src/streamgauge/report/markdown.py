@@ -101,7 +101,8 @@ def _application(stored: StoredRun, level: str) -> list[str]:
     if isinstance(found, Missing):
         return [*lines, found.explanation, ""]
     lines += _table(found.columns, [[_plain(cell) for cell in row] for row in found.rows])
-    return lines + _pairs("in all", [*found.totals, *found.stages]) + (_bullets(found.warnings) if found.warnings else [])
+    lines += _pairs("in all", [*found.totals, *found.stages])
+    return lines + (_bullets(found.warnings) if found.warnings else [])
 
 
 def _run(stored: StoredRun, s: Mapping[str, Any], level: str) -> list[str]:
