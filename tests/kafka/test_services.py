@@ -21,7 +21,8 @@ from streamgauge.events.ysb import EVENTS
 from streamgauge.experiment.run import run
 from streamgauge.kafka.client import Broker
 from streamgauge.kafka.connector import find_connector
-from streamgauge.kafka.load import last_announcement
+from streamgauge.kafka.delivery import LoadOrder
+from streamgauge.kafka.load import Announcement, last_announcement
 from streamgauge.kafka.options import KafkaPlace
 from streamgauge.kafka.records import KEY, record_fields
 from streamgauge.services.kafka import properties
@@ -239,6 +240,23 @@ def test_a_topic_with_other_records_ends_the_run_with_their_schema(servers):
     assert ended is not None
     assert ended.closed_us is not None
     assert ended.closed_us < ended.end_us
+
+
+def test_a_load_that_begins_while_the_run_prepares_its_own_ends_the_run(servers, monkeypatch):
+    order = LoadOrder(servers.kafka, "taken", 2, "ysb", "ysb", {}, 1, 100.0, "constant", 60.0)
+    found = iter([None, Announcement("other", order, 0, {0: 0, 1: 0})])
+    monkeypatch.setattr("streamgauge.experiment.kafka_run.running_load", lambda *_: next(found))
+    with pytest.raises(RunFailedError, match='the load other has begun to fill the topic "taken"'):
+        run(
+            "ysb",
+            source="kafka",
+            kafka=servers.kafka,
+            topic="taken",
+            runs=servers.runs,
+            session=servers.session,
+            **QUICK,
+        )
+    assert sum(Broker(KafkaPlace(servers.kafka)).ends("taken", 2).values()) == 0
 
 
 def test_keys_of_records_tell_the_numbers_of_the_events(servers):

@@ -58,14 +58,22 @@ class KafkaExperiment(Experiment):
         self.broker = Broker(place)
         self.topic_name = topic_name(self.settings, self.workload)
         self.format: Format = check_format(self.settings.format)
-        self._find_load(writer)
-        if self.format == "binary" and getattr(self.parameters, "parse_json", False):
-            raise UsageError("binary records hold no JSON text to parse", where="--format", remedy="use --format json")
+        if self.settings.external_load:
+            self.broker.partitions(self.topic_name)
+        else:
+            self.broker.topics()
         try:
             return super()._measure(writer)
         finally:
             if self.load is not None:
                 self.load.end()
+
+    def _measure_with(self, session: "Session", writer: RunWriter, interrupts: Interrupts) -> Evidence:
+        # A load that was started together with this run has announced itself by now.
+        self._find_load(writer)
+        if self.format == "binary" and getattr(self.parameters, "parse_json", False):
+            raise UsageError("binary records hold no JSON text to parse", where="--format", remedy="use --format json")
+        return super()._measure_with(session, writer, interrupts)
 
     def _session_conf(self) -> Mapping[str, str]:
         return connector_conf(self.settings, self._note)
@@ -88,7 +96,6 @@ class KafkaExperiment(Experiment):
     def _running_load(self) -> Announcement | None:
         if not self.settings.external_load:
             return running_load(self.broker, self.topic_name, round(self.clock.wall_s() * 1e6))
-        self.broker.partitions(self.topic_name)
         end_s = self.clock.monotonic_s() + ANNOUNCEMENT_DEADLINE_S
         while self.clock.monotonic_s() < end_s:
             found = running_load(self.broker, self.topic_name, round(self.clock.wall_s() * 1e6))
@@ -214,6 +221,13 @@ class KafkaExperiment(Experiment):
         if self.followed is not None:
             return self._join(self.followed)
         assert self.load is not None
+        other = running_load(self.broker, self.topic_name, round(self.clock.wall_s() * 1e6))
+        if other is not None:
+            raise RunFailedError(
+                f'the load {other.load_id} has begun to fill the topic "{self.topic_name}" since this run started',
+                where=self.broker.place.address,
+                remedy="start the run again to follow that load, or name another --topic",
+            )
         return self.load.begin()
 
     def _load(
