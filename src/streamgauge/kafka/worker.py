@@ -144,6 +144,8 @@ class Sender:
             self._produce(messages[sent:due])
             self.tally.add(arrivals.time_us[sent:due] - origin_us, _now_us() - origin_us)
             sent = due
+            # A few at a time: one by one, sending would keep a core busy at any rate.
+            self._wait_for(min(_now_us() + round(TICK_S * 1e6), int(arrivals.time_us[-1])))
 
     def _wait_for(self, due_us: int) -> None:
         while (wait_s := (due_us - _now_us()) / 1e6) > 0:
