@@ -22,7 +22,7 @@ from streamgauge.experiment.run import run
 from streamgauge.kafka.client import Broker
 from streamgauge.kafka.connector import find_connector
 from streamgauge.kafka.delivery import LoadOrder
-from streamgauge.kafka.load import Announcement, last_announcement
+from streamgauge.kafka.load import Announcement, last_announcement, running_load
 from streamgauge.kafka.options import KafkaPlace
 from streamgauge.kafka.records import KEY, record_fields
 from streamgauge.services.kafka import properties
@@ -183,6 +183,7 @@ def test_malformed_records_are_counted_and_kept_aside_and_the_results_go_to_a_to
             sink="kafka",
             kafka=servers.kafka,
             topic="dirty",
+            external_load=True,
             runs=servers.runs,
             session=servers.session,
             **QUICK | {"duration": "30s"},
@@ -198,6 +199,35 @@ def test_malformed_records_are_counted_and_kept_aside_and_the_results_go_to_a_to
     assert summary["recount"]["verdict"] == "pass", summary["recount"]
     assert summary["recount"]["rows_expected"] > 0
     assert summary["result_topic"] == "dirty.results"
+
+
+def test_a_load_that_ends_before_the_run_is_continued_as_if_it_had_not(servers):
+    place = ("--topic", "continued", "--kafka", servers.kafka)
+    feeder = command("load", "ysb", *place, "--rate", "2k", "--duration", "5s", "--quiet")
+    try:
+        broker = Broker(KafkaPlace(servers.kafka))
+        deadline_s = time.monotonic() + 60
+        while running_load(broker, "continued", round(time.time() * 1e6)) is None:
+            assert time.monotonic() < deadline_s
+            time.sleep(0.1)
+        found = run(
+            "ysb",
+            source="kafka",
+            sink="redis",
+            kafka=servers.kafka,
+            redis=servers.redis,
+            topic="continued",
+            runs=servers.runs,
+            session=servers.session,
+            **QUICK | {"duration": "6s"},
+        ).summary
+    finally:
+        feeder.kill()
+        feeder.communicate()
+    assert any("went on with it by the same law" in warning for warning in found["warnings"])
+    assert found["events_processed"] == found["records"] == found["events"] > 2_000 * 6
+    assert (found["recount"]["verdict"], found["recount"]["events_lost"]) == ("pass", 0), found["recount"]
+    assert found["delivery"]["sent"] == found["events"]
 
 
 def test_binary_records_of_nexmark_give_the_same_answer(servers):

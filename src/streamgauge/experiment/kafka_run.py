@@ -1,5 +1,7 @@
 """A run whose events come through Kafka: sent by a generator in processes of its own, or by a load that runs already.
 
+A load that ends before the run is continued by a generator of the run, by the same law, so that the query sees one.
+
 Everything else is as in any run. Event n is in partition n modulo their number, so the events of a micro-batch are
 those that follow the ones before, up to what the partitions are apart; the latencies are computed from that.
 """
@@ -38,6 +40,8 @@ MIN_RECORDS = 100
 PARTITIONS = 2
 # A query that is not further behind follows the load.
 CAUGHT_UP_US = 3_000_000
+# Longest time that a query may take to get so far under a load that goes on.
+CATCH_UP_S = 300.0
 
 
 @dataclass
@@ -131,7 +135,7 @@ class KafkaExperiment(Experiment):
             seed=order.seed,
             format=order.format,
             warmup_s=0.0,
-            duration_s=order.load_s,
+            duration_s=self._continued(load).load_s,
         )
         rate = format_rate(order.rate_per_s)
         self._note(f"this run follows the load {load.load_id} of {rate}, which had begun before it")
@@ -148,6 +152,14 @@ class KafkaExperiment(Experiment):
         stream = default_stream(self.workload)
         folder = writer.work / "verification"
         return verify_workload(session, self.workload, self.parameters, stream, folder=folder), None
+
+    def _continued(self, load: Announcement) -> LoadOrder:
+        """Return the order of what comes after a running load: enough for this run, whenever it has caught up.
+
+        A user who asks for a load of others alone gets no more than that.
+        """
+        more_s = 0.0 if self.asked.external_load else self.asked.load_s + CATCH_UP_S
+        return replace(load.order, load_s=load.order.load_s + more_s, first=load.order.schedule().total)
 
     def _order(self) -> LoadOrder:
         return LoadOrder(
@@ -174,6 +186,8 @@ class KafkaExperiment(Experiment):
         from streamgauge.engine.kafka import read_topic
 
         if self.followed is not None:
+            self.load = Load(self._continued(self.followed), processes=1, clock=self.clock)
+            self.load.go_on_after(self.followed)
             self.base = dict(self.followed.base)
         else:
             self.load = Load(self._order(), processes=1, clock=self.clock)
@@ -240,24 +254,31 @@ class KafkaExperiment(Experiment):
 
     def _catch_up(self, load: Announcement, query: "Query", interrupts: Interrupts) -> None:
         """Wait until the query has processed what the load had sent before: until then it sees another load."""
-        self.origin_us, self.closed_us = load.origin_us, load.end_us
+        self.origin_us, self.closed_us = load.origin_us, load.origin_us + self.schedule.end_us
         self._enter("catching up")
-        while (now_us := round(self.clock.wall_s() * 1e6)) < load.end_us and not interrupts.count:
+        end_us = round(self.clock.wall_s() * 1e6) + round(CATCH_UP_S * 1e6)
+        while (now_us := round(self.clock.wall_s() * 1e6)) < end_us and not interrupts.count:
             due = int(self.schedule.created(now_us - CAUGHT_UP_US - load.origin_us))
             if self.batches[-1].last >= due:
                 return
             self._tick(query)
 
     def _join(self, load: Announcement) -> int:
-        """Measure what a running load has left when the query is warm and has caught up, for the asked time at most."""
+        """Measure when the query is warm and has caught up, for the asked time or until there is no more load."""
         now_us = round(self.clock.wall_s() * 1e6)
         warm_us = max(now_us, self.joined_us + round(self.asked.warmup_s * 1e6))
-        warmup_s = min(load.order.load_s, max(0.0, (warm_us - load.origin_us) / 1e6))
-        left_s = min(load.order.load_s - warmup_s, self.asked.duration_s)
+        most_s = self._continued(load).load_s
+        warmup_s = min(most_s, max(0.0, (warm_us - load.origin_us) / 1e6))
+        left_s = min(most_s - warmup_s, self.asked.duration_s)
         self.settings = replace(self.settings, warmup_s=warmup_s, duration_s=left_s)
+        more_s = self.settings.load_s - load.order.load_s
         if left_s < self.asked.duration_s - 1e-6:
             short = f"{format_duration(left_s)} of {format_duration(self.asked.duration_s)}"
             self._note(f"the load had only {short} left after the warm-up; a longer `load --duration` would leave more")
+        elif more_s > 0:
+            self._note(
+                f"the load ended {format_duration(more_s)} before the run, which went on with it by the same law"
+            )
         return load.origin_us
 
     def _open_gate(self, writer: RunWriter, circumstances: Mapping[str, Any]) -> None:
@@ -332,13 +353,14 @@ class KafkaExperiment(Experiment):
         writer.write_table("malformed", table)
 
     def _delivery(self) -> Delivery | None:
-        if self.load is not None:
-            return self.load.finish(self.closed_us)
-        assert self.followed is not None
+        assert self.load is not None
+        own = self.load.finish(self.closed_us)
+        if self.followed is None:
+            return own
         end_s = self.clock.monotonic_s() + self.settings.drain_s
         while (found := self._told()) is None and not self._is_longer and self.clock.monotonic_s() < end_s:
             self.clock.sleep(0.2)
-        return found
+        return None if found is None else Delivery.sum([found, own])
 
     def _told(self) -> Delivery | None:
         """Return what the load that is followed has told about itself so far."""

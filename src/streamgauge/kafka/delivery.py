@@ -20,7 +20,7 @@ MAX_LATE_SHARE = 0.01
 class LoadOrder:
     """A load: which events, by which law, into which topic; its fields are JSON values.
 
-    Event n goes to partition n modulo `partitions`.
+    Event n goes to partition n modulo `partitions`. The events before number `first` are sent by somebody else.
     """
 
     address: str
@@ -35,6 +35,7 @@ class LoadOrder:
     load_s: float
     format: Format = "json"
     options: Mapping[str, str] = field(default_factory=dict)
+    first: int = 0
 
     @property
     def place(self) -> KafkaPlace:

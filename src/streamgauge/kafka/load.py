@@ -196,14 +196,25 @@ class Load:
 
     def begin(self) -> int:
         """Wait until every process is ready, let the load begin, and return when: microseconds since the epoch."""
-        self._wait(lambda index: "ready" in self._state(index), READY_DEADLINE_S, "get ready")
+        self._wait_until_ready()
         base = self.broker.ends(self.order.topic, self.order.partitions)
         origin_us = round(self.clock.wall_s() * 1e6) + AHEAD_US
-        for worker in self._workers:
-            self._tell(worker, {"origin_us": origin_us})
+        self._tell_all({"origin_us": origin_us})
         self.announcement = Announcement(self.load_id, self.order, origin_us, base)
         self._announce(None)
         return origin_us
+
+    def go_on_after(self, other: Announcement) -> None:
+        """Send what comes after the last event of another load, as if it had not ended."""
+        self._wait_until_ready()
+        self._tell_all({"origin_us": other.origin_us})
+
+    def _wait_until_ready(self) -> None:
+        self._wait(lambda index: "ready" in self._state(index), READY_DEADLINE_S, "get ready")
+
+    def _tell_all(self, document: Mapping[str, Any]) -> None:
+        for worker in self._workers:
+            self._tell(worker, document)
 
     def _wait(self, is_done: Any, deadline_s: float, what: str) -> None:
         end_s = self.clock.monotonic_s() + deadline_s
@@ -229,8 +240,7 @@ class Load:
 
     def close_at(self, closed_us: int) -> None:
         """End the load early."""
-        for worker in self._workers:
-            self._tell(worker, {"closed_us": closed_us})
+        self._tell_all({"closed_us": closed_us})
 
     def finish(self, closed_us: int | None = None) -> Delivery:
         """Wait until all is sent, tell how it went, and return it."""

@@ -98,7 +98,7 @@ class Sender:
         """Send all events, and return when the brokers have them."""
         reported_s = time.monotonic()
         size = max(1, min(SLICE_EVENTS, round(self.order.rate_per_s * SLICE_S)))
-        first = 0
+        first = self.order.first
         while first < self.schedule.total and not self._is_closed(first, origin_us):
             last = min(first + size, self.schedule.total)
             self._send_slice(first, last, origin_us)
