@@ -103,3 +103,9 @@ def test_c4_too_few_points_are_not_settled(points):
 def test_points_that_are_not_finite_are_not_settled():
     state = find_steady_state([1.0] * 40 + [float("nan")])
     assert (state.settled, state.reason) == (False, "no steady state: some points are not finite")
+
+
+def test_c4_a_movement_of_a_few_milliseconds_is_settled():
+    rising_s = np.linspace(0.008, 0.0115, 60)
+    assert find_steady_state(rising_s).settled
+    assert not find_steady_state(10 * rising_s).settled

@@ -16,6 +16,8 @@ MIN_POINTS = 5 * GROUP
 CONFIDENCE = 0.99
 CONFIDENCE_AT_LIMIT = 0.95
 NEGLIGIBLE_CHANGE = 0.05
+# Brokers and Spark tell times in milliseconds, and a generator sends what is due every two of them.
+NEGLIGIBLE_S = 0.005
 
 
 @dataclass(frozen=True)
@@ -57,18 +59,18 @@ def _change(kept: Floats, confidence: float) -> float:
 
 def _movement(change: float, level: float) -> str | None:
     """Describe a change of the level; None when it is too small to matter."""
-    if abs(change) <= NEGLIGIBLE_CHANGE * abs(level):
+    if abs(change) <= max(NEGLIGIBLE_CHANGE * abs(level), NEGLIGIBLE_S):
         return None
     share = f" by {100 * abs(change / level):.2g} % of their mean" if level else ""
     return f"{'rise' if change > 0 else 'fall'}{share}"
 
 
 def find_steady_state(series: Sequence[float] | Floats) -> SteadyState:
-    """Find the warm-up of a series, such as the latencies of successive micro-batches.
+    """Find the warm-up of a series of times in seconds, such as the latencies of successive micro-batches.
 
     The cut is MSER-5 (White 1997; White, Cobb and Spratt 2000): of means of five points it drops as many as
     minimise the squared standard error of the mean of the rest, never more than half. What is kept is settled
-    unless it moves by more than 5 % of its mean, as a trend (99 % confidence) or in one step (1 % false
+    unless it moves by more than 5 % of its mean and 5 ms, as a trend (99 % confidence) or in one step (1 % false
     alarms). A cut at the limit is itself a sign of a long transient, so there 95 % suffice for a trend; it
     is no proof, because noise alone puts 3 of 10 short series there. Fewer than 25 points are not settled.
     """
