@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 # A micro-batch is in flight for tens of milliseconds at least.
 WATCH_S = 0.002
 PAUSE_S = 2.0
+BOOKED_S = 0.05
 SETTLE_DEADLINE_S = 60.0
 BROKER_DEADLINE_S = 60.0
 NO_SPACE = "No space left on device"
@@ -323,6 +324,8 @@ def _stand_still(scene: Scene, fault: PlannedFault, processes: "list[psutil.Proc
     at_us = scene.now_us()
     freeze(processes)
     try:
+        # The system books CPU time that was used before a little later.
+        scene.clock.sleep(BOOKED_S)
         hit, before_s = find_in_flight(scene.place.checkpoint), _cpu_s(processes)
         scene.clock.sleep(scene.pause_s)
         after_s = _cpu_s(processes)
