@@ -22,7 +22,8 @@ def write_whole(path: Path, write: Callable[[Path], object], *, intent: str, rem
     """Let `write` fill a file beside `path`, then put it in place in one step: a kill leaves the old or the new one."""
     # A link stays a link: what it leads to is replaced. The end of the name stays, too: NumPy adds its own without.
     target = path.resolve()
-    temporary = target.with_name(f".new-{target.name}")
+    # Several processes may write the same file, each its own beside it.
+    temporary = target.with_name(f".new-{os.getpid()}-{target.name}")
     try:
         with disk_access(intent, path, remedy):
             write(temporary)

@@ -22,7 +22,7 @@ from streamgauge.experiment.run import run
 from streamgauge.kafka.client import Broker
 from streamgauge.kafka.connector import find_connector
 from streamgauge.kafka.delivery import LoadOrder
-from streamgauge.kafka.load import Announcement, last_announcement, running_load
+from streamgauge.kafka.load import Announcement, last_announcement
 from streamgauge.kafka.options import KafkaPlace
 from streamgauge.kafka.records import KEY, record_fields
 from streamgauge.services.kafka import properties
@@ -94,6 +94,15 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servers]:
             yield Servers(str(kafka.address), f"{LOOPBACK}:{secured}", certificate, str(redis.address), session, runs)
     finally:
         patch.undo()
+
+
+def await_load(servers: Servers, topic: str, feeder: "subprocess.Popen[str]") -> None:
+    broker = Broker(KafkaPlace(servers.kafka))
+    deadline_s = time.monotonic() + 60
+    while last_announcement(broker, topic) is None:
+        assert time.monotonic() < deadline_s
+        assert feeder.poll() is None, feeder.communicate()
+        time.sleep(0.1)
 
 
 def keytool(*words: str) -> None:
@@ -171,11 +180,7 @@ def test_malformed_records_are_counted_and_kept_aside_and_the_results_go_to_a_to
         "load", "ysb", "--kafka", servers.kafka, "--topic", "dirty", "--rate", "2k", "--duration", "12s", "-q"
     )
     try:
-        deadline_s = time.monotonic() + 60
-        while last_announcement(broker, "dirty") is None:
-            assert time.monotonic() < deadline_s
-            assert feeder.poll() is None, feeder.stderr.read()
-            time.sleep(0.1)
+        await_load(servers, "dirty", feeder)
         produce(servers, "dirty", BROKEN)
         found = run(
             "ysb",
@@ -205,11 +210,7 @@ def test_a_load_that_ends_before_the_run_is_continued_as_if_it_had_not(servers):
     place = ("--topic", "continued", "--kafka", servers.kafka)
     feeder = command("load", "ysb", *place, "--rate", "2k", "--duration", "5s", "--quiet")
     try:
-        broker = Broker(KafkaPlace(servers.kafka))
-        deadline_s = time.monotonic() + 60
-        while running_load(broker, "continued", round(time.time() * 1e6)) is None:
-            assert time.monotonic() < deadline_s
-            time.sleep(0.1)
+        await_load(servers, "continued", feeder)
         found = run(
             "ysb",
             source="kafka",

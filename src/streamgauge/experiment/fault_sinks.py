@@ -5,7 +5,6 @@ record, of files by batch id one file for each.
 """
 
 import json
-import os
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from streamgauge.errors import InvalidExperimentError, RunFailedError
 from streamgauge.events import Field, Parameters
+from streamgauge.files import write_text_whole
 from streamgauge.workloads import Workload
 
 if TYPE_CHECKING:
@@ -92,10 +92,8 @@ def linger_while_told(control: Path) -> None:
 
 
 def _tell_stall(control: Path, start_s: float, end_s: float | None) -> None:
-    # Row by row, several processes write at once, and each of them stalls.
-    own = control / f".{os.getpid()}-{STALLED_FILE}"
-    own.write_text(json.dumps({"start_s": start_s, "end_s": end_s}))
-    own.replace(control / STALLED_FILE)
+    told = json.dumps({"start_s": start_s, "end_s": end_s})
+    write_text_whole(control / STALLED_FILE, told, intent="tell that the sink stalls", remedy="make room")
 
 
 def write_rows(sink: Path, name: str, rows: "pa.Table", batch_id: int) -> None:

@@ -99,10 +99,10 @@ class KafkaExperiment(Experiment):
 
     def _running_load(self) -> Announcement | None:
         if not self.settings.external_load:
-            return running_load(self.broker, self.topic_name, round(self.clock.wall_s() * 1e6))
+            return self._announced_load()
         end_s = self.clock.monotonic_s() + ANNOUNCEMENT_DEADLINE_S
         while self.clock.monotonic_s() < end_s:
-            found = running_load(self.broker, self.topic_name, round(self.clock.wall_s() * 1e6))
+            found = self._announced_load()
             if found is not None:
                 return found
             self.clock.sleep(0.5)
@@ -111,6 +111,9 @@ class KafkaExperiment(Experiment):
             where=self.broker.place.address,
             remedy=f"start `streamgauge load {self.workload.name}`, or leave out --external-load",
         )
+
+    def _announced_load(self) -> Announcement | None:
+        return running_load(self.broker, self.topic_name, round(self.clock.wall_s() * 1e6))
 
     def _follow(self, load: Announcement) -> None:
         """Take over what a running load decides; what it sends must be what the workload reads."""
@@ -128,6 +131,7 @@ class KafkaExperiment(Experiment):
                 what = f"the load that runs has {name}={value}, this run {name}={own[name]}"
                 raise UsageError(what, where="--set", remedy=f"add --set {name}={value}")
         self.format, self.partitions = order.format, order.partitions
+        self.continued = self._continued(load)
         self.settings = replace(
             self.settings,
             rate_per_s=order.rate_per_s,
@@ -135,7 +139,7 @@ class KafkaExperiment(Experiment):
             seed=order.seed,
             format=order.format,
             warmup_s=0.0,
-            duration_s=self._continued(load).load_s,
+            duration_s=self.continued.load_s,
         )
         rate = format_rate(order.rate_per_s)
         self._note(f"this run follows the load {load.load_id} of {rate}, which had begun before it")
@@ -186,7 +190,7 @@ class KafkaExperiment(Experiment):
         from streamgauge.engine.kafka import read_topic
 
         if self.followed is not None:
-            self.load = Load(self._continued(self.followed), processes=1, clock=self.clock)
+            self.load = Load(self.continued, processes=1, clock=self.clock)
             self.load.go_on_after(self.followed)
             self.base = dict(self.followed.base)
         else:
@@ -235,7 +239,7 @@ class KafkaExperiment(Experiment):
         if self.followed is not None:
             return self._join(self.followed)
         assert self.load is not None
-        other = running_load(self.broker, self.topic_name, round(self.clock.wall_s() * 1e6))
+        other = self._announced_load()
         if other is not None:
             raise RunFailedError(
                 f'the load {other.load_id} has begun to fill the topic "{self.topic_name}" since this run started',
@@ -267,7 +271,7 @@ class KafkaExperiment(Experiment):
         """Measure when the query is warm and has caught up, for the asked time or until there is no more load."""
         now_us = round(self.clock.wall_s() * 1e6)
         warm_us = max(now_us, self.joined_us + round(self.asked.warmup_s * 1e6))
-        most_s = self._continued(load).load_s
+        most_s = self.continued.load_s
         warmup_s = min(most_s, max(0.0, (warm_us - load.origin_us) / 1e6))
         left_s = min(most_s - warmup_s, self.asked.duration_s)
         self.settings = replace(self.settings, warmup_s=warmup_s, duration_s=left_s)

@@ -54,7 +54,7 @@ def read_state(path: Path) -> Service | None:
 
 def read_states(folder: Path) -> dict[Path, Service]:
     """Return all recorded services by their files."""
-    found = {path: read_state(path) for path in sorted(folder.glob("*.json"))}
+    found = {path: read_state(path) for path in sorted(folder.glob("[!.]*.json"))}
     return {path: service for path, service in found.items() if service is not None}
 
 

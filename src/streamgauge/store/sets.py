@@ -88,7 +88,7 @@ class SetWriter:
 def list_sets(root: Path) -> list[StoredSet]:
     """List the readable sets below `root`, newest first."""
     found = []
-    for path in sorted((root / SETS_FOLDER).glob("*.json"), reverse=True):
+    for path in sorted((root / SETS_FOLDER).glob("[!.]*.json"), reverse=True):
         try:
             found.append(_read(path))
         except InvalidExperimentError:
@@ -115,7 +115,7 @@ def open_set(root: Path, reference: str) -> StoredSet:
 
 
 def _names(root: Path) -> list[str]:
-    return sorted(path.stem for path in (root / SETS_FOLDER).glob("*.json") if not path.name.startswith("."))
+    return sorted(path.stem for path in (root / SETS_FOLDER).glob("[!.]*.json"))
 
 
 def _read(path: Path) -> StoredSet:
