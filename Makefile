@@ -22,8 +22,7 @@ test: setup lint ## formatter, linter, type check, all tests
 	@scripts/setup-services
 	@$(BIN)/pytest -q -n 2 -m "not spark and not service and not fault"
 	@$(BIN)/pytest -q -n 2 --dist loadfile -m "spark and not service and not fault"
-	@$(BIN)/pytest -q -rs -m "service and not fault"
-	@$(BIN)/pytest -q -rs -m fault
+	@$(BIN)/pytest -q -rs -n 2 --dist loadfile -m "service or fault"
 
 lint: setup ## formatter, linter and strict type check
 	@$(BIN)/ruff format --check .

@@ -74,6 +74,15 @@ def test_the_results_are_a_table_with_verdict_values_reasons_and_ids(call, measu
     assert "✗" in text
 
 
+def test_long_names_stay_readable_and_ids_make_room_for_them(call, measure, file):
+    measure()
+    text = TWO.replace("workload:", "arrivals: 'steps(1k, 2k, each=10s)', duration: 30s, workload:")
+    words = call("run", file(text), "--quiet").out
+    assert "nexmark-q1[arrivals=steps(1k, 2k, each=10s),duration=30s]" in words
+    assert "run ids" in words
+    assert "streamgauge report 2" in words
+
+
 ORDERED = HEAD + (
     "runs:\n  - {name: none, workload: ysb, repetitions: 4}\n  - {name: hash, workload: nexmark-q1, repetitions: 4}\n"
     "orders: [{processed_rate_per_s: none > hash}]\n"

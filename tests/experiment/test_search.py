@@ -115,8 +115,7 @@ def test_the_default_needs_six_probes_when_the_guess_is_right_within_a_factor_of
 
 
 def expecting(capacity, expected, within=0.1):
-    first = expected / math.sqrt(1 + within)
-    return guided(overloaded(capacity), first_rate_per_s=first, within=within, expected_per_s=expected)
+    return guided(overloaded(capacity), first_rate_per_s=1.0, within=within, expected_per_s=expected)
 
 
 def test_an_expected_border_is_closed_in_by_two_probes():
@@ -128,8 +127,8 @@ def test_an_expected_border_is_closed_in_by_two_probes():
 def test_away_from_an_expected_border_steps_are_small_and_double():
     first = 1000 / math.sqrt(1.1)
     assert rates(expecting(5000.0, 1000.0))[:5] == pytest.approx([first * 1.1**k for k in (0, 1, 2, 4, 8)])
-    low = guided(lambda rate: Probe(rate, FAIL if rate > 400 else PASS), first_rate_per_s=first, expected_per_s=1000.0)
-    assert rates(low)[:4] == pytest.approx([first / 1.05**k for k in (0, 1, 3, 7)])
+    low = guided(lambda rate: Probe(rate, FAIL if rate > 400 else PASS), first_rate_per_s=1.0, expected_per_s=1000.0)
+    assert rates(low)[:4] == pytest.approx([1000 / math.sqrt(1.05) / 1.05**k for k in (0, 1, 3, 7)])
     assert low.outcome is Outcome.PRECISE
 
 

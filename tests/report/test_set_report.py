@@ -208,9 +208,11 @@ def suite_of(root, *, repetitions=2, kind="suite", hostile=""):
         for _ in range(repetitions):
             run = store_run(root, evidence(rate_per_s=rate_per_s, answer=answer()))
             members.append((run.run_id, {"name": name}))
-            threshold = {"text": "end_to_end_latency_s.p95 < 2", "verdict": "pass", "reason": f"0.65 is below{hostile}"}
+            threshold = {"text": "end_to_end_latency_s.p95 < 2", "verdict": "pass", "reason": "", "value": 0.65}
+            failed = {"text": f"batches > 10{hostile}", "verdict": "fail", "reason": "too few", "value": 8}
+            unknown = {"text": "batches < 30", "verdict": "unknown", "reason": "not known", "value": None}
             rows.append({"name": name, "workload": "ysb", "run_id": run.run_id, "verdict": "pass", "reasons": [],
-                         "thresholds": [threshold]})  # fmt: skip
+                         "thresholds": [threshold, failed, unknown]})  # fmt: skip
     compared = {"name": "slow", "verdict": "fail", "reason": "worse", "comparison": {"words": ["slow is later"]}}
     baseline = {"reference": "last-night", "verdict": "fail", "configurations": [compared]}
     result = {"suite": f"nightly{hostile}", "verdict": "pass", "runs": rows, "baseline": baseline}
@@ -224,7 +226,8 @@ def test_a_suite_shows_runs_thresholds_spread_and_common_charts(root):
     assert "runs 4: 4 pass" in words
     assert "baseline last-night: fail" in words
     assert "slow fail slow is later" in words
-    assert words.count("end_to_end_latency_s.p95 < 2 pass 0.65 is below") == 4
+    assert "configuration end_to_end_latency_s.p95 < 2 batches > 10 batches < 30 slow 650 ms 8 fail unknown" in words
+    assert words.count("650 ms 8 fail unknown") == 4
     assert "slow processed rate 2 500/s 500/s 500/s 0.0%" in words
     common = charts(page)["Processed rate"]
     keys = [e["text"] for e in common["elements"] if e["tag"] == "li"]

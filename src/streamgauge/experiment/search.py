@@ -90,7 +90,8 @@ class SearchSettings:
     The search ends when the ends of the interval are at most `within` apart, relative to the lower one.
     `confirm` repeats both ends once. `look_beyond` makes sure that a rate `growth` times below and one `growth` times
     above the interval were probed. `budget_s` limits the time of all probes; `probe_s` is how long one is expected
-    to take, unless those already made took longer. `expected_per_s` is about where the border is, if that is known.
+    to take, unless those already made took longer. `expected_per_s` is about where the border is, if that is known; the
+    search then begins just below it.
     """
 
     first_rate_per_s: float
@@ -308,7 +309,7 @@ class Search:
         """Return the rate that would be probed if time did not matter."""
         picture = self._picture
         if not picture.levels:
-            return self.settings.first_rate_per_s
+            return next(self._guided(0.0, self.settings.max_rate_per_s), self.settings.first_rate_per_s)
         if picture.open or picture.suspects:
             return (picture.open or picture.suspects)[0].rate_per_s
         steps = (self._shrink, self._halve_below, self._grow, self._halve_above, self._confirm, self._look_beyond)

@@ -27,8 +27,6 @@ from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload
 
 LATENCY_LIMIT = re.compile(r"\s*(mean|p50|p90|p95|p99|max)\s*<=?\s*(\S.*)")
-# Where a search begins at least.
-MIN_RATE_PER_S = 1.0
 # New Java compiles the query for about half of this time. The load rises meanwhile, or the queue that is left over from
 # then would hide for minutes whether a rate near the border is sustained.
 WARMUP = "25s"
@@ -219,10 +217,9 @@ class _Searching:
             search.settings = replace(search.settings, within=self.within, budget_s=self._left_s(search.spent_s))
         else:
             expected = None if self.first_per_s else self._guess(parts, writer)
-            below = None if expected is None else max(MIN_RATE_PER_S, expected / math.sqrt(1 + self.within))
             search = Search(
                 SearchSettings(
-                    self.first_per_s or below or self.settings.rate_per_s,
+                    self.first_per_s or self.settings.rate_per_s,
                     within=self.within,
                     budget_s=self._left_s(0.0),
                     probe_s=self.settings.load_s,

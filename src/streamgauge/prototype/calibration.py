@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from streamgauge.errors import EnvironmentNotReadyError
-from streamgauge.files import disk_access, write_text_whole
+from streamgauge.files import cache_folder, disk_access, write_text_whole
 from streamgauge.verdict import Verdict
 
 LoadForm = Literal["native", "arrow"]
@@ -147,18 +147,6 @@ class Calibration:
     def document(self) -> dict[str, object]:
         """Return all of it for JSON."""
         return asdict(self)
-
-
-def cache_folder(environ: Mapping[str, str]) -> Path:
-    """Return where things are kept that can be made again.
-
-    >>> str(cache_folder({"STREAMGAUGE_CACHE": "/data/cache"})), str(cache_folder({"XDG_CACHE_HOME": "/x"}))
-    ('/data/cache', '/x/streamgauge')
-    """
-    if chosen := environ.get("STREAMGAUGE_CACHE"):
-        return Path(chosen)
-    home = environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "streamgauge"
 
 
 def calibration_path(folder: Path | None = None) -> Path:

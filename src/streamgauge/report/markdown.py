@@ -140,7 +140,7 @@ def _comparison(runs: Sequence[StoredRun], summaries: Sequence[Mapping[str, Any]
 
 def _set_table(table: SetTable, level: str) -> list[str]:
     rows = [[_plain(cell.text) for cell in row] for row in table.rows]
-    lines = _table(table.head, rows, words=table.words, at_end=table.words_at_end)
+    lines = _table([*map(_plain, table.head)], rows, words=table.words, at_end=table.words_at_end)
     explained = [table.explanation, ""] if table.explanation else []
     return [f"{level} {table.title}", "", *lines, *explained]
 

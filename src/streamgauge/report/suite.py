@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -17,6 +18,8 @@ from streamgauge.units import format_duration
 from streamgauge.verdict import Verdict
 
 MAX_REASONS = 30
+# Of a terminal in which any table fits.
+UNLIMITED = 10_000
 MARKS = {Verdict.PASS: "", Verdict.FAIL: " ✗", Verdict.UNKNOWN: " ?"}
 
 
@@ -62,7 +65,9 @@ def print_suite(found: SuiteResult, out: Console | None = None) -> None:
     if thresholds:
         out.print(key_values((f"threshold {number}", t.text) for number, t in enumerate(thresholds, 1)))
         out.print()
-    out.print(_runs_table(found.results, thresholds))
+    table = _runs_table(found.results, thresholds, with_ids=True)
+    has_ids = Measurement.get(out, out.options.update_width(UNLIMITED), table).maximum <= out.width
+    out.print(table if has_ids else _runs_table(found.results, thresholds, with_ids=False))
     reasons = [f"{result.name}: {reason}" for result in found.results for reason in result.all_reasons]
     _print_reasons(reasons, out)
     if found.orders:
@@ -73,21 +78,23 @@ def print_suite(found: SuiteResult, out: Console | None = None) -> None:
         out.print(Text(f"compared with the baseline {found.suite.baseline}", style="bold"))
         out.print(_table("runs", "verdict", "change", rows=_baseline_rows(found)))
     out.print()
-    out.print(key_values(_endings(found)))
+    out.print(key_values(_endings(found, has_ids=has_ids)))
 
 
-def _runs_table(results: Sequence[RunResult], thresholds: Sequence[Threshold]) -> Table:
+def _runs_table(results: Sequence[RunResult], thresholds: Sequence[Threshold], *, with_ids: bool) -> Table:
     table = plain_table()
     table.add_column("run", overflow="fold")
     table.add_column("verdict")
     for number, _ in enumerate(thresholds, 1):
-        table.add_column(str(number), justify="right")
-    # Whole, so that it can be copied.
-    table.add_column("run id", no_wrap=True)
+        table.add_column(str(number), justify="right", no_wrap=True)
+    if with_ids:
+        # Whole, so that it can be copied.
+        table.add_column("run id", no_wrap=True)
     for result in results:
         judged = dict(result.judgements)
         cells = [_value(threshold, judged.get(threshold)) for threshold in thresholds]
-        table.add_row(Text(result.name), _coloured(result.combined), *cells, Text(result.run_id or "not stored"))
+        ids = [Text(result.run_id or "not stored")] if with_ids else []
+        table.add_row(Text(result.name), _coloured(result.combined), *cells, *ids)
     return table
 
 
@@ -134,11 +141,13 @@ def _baseline_rows(found: SuiteResult) -> Iterator[tuple[Text, ...]]:
         yield Text(compared.name), _coloured(compared.verdict), Text(compared.reason)
 
 
-def _endings(found: SuiteResult) -> Iterator[tuple[str, str]]:
+def _endings(found: SuiteResult, *, has_ids: bool) -> Iterator[tuple[str, str]]:
     took_s = sum(result.took_s for result in found.results)
     yield "took", format_duration(took_s)
     if found.dropped:
         yield "left out", f"{', '.join(found.dropped)}: in the set, but not planned any more"
+    if not has_ids:
+        yield "run ids", "in the report, and with --json"
     yield "stored as", found.set_id
     place = "" if found.root == default_root(os.environ) else f" --runs {found.root}"
     yield "report", f"streamgauge report {found.set_id}{place}"

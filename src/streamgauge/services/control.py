@@ -14,7 +14,7 @@ from streamgauge.services.launch import Server, Tell, discard, launch_service
 from streamgauge.services.redis import Redis
 from streamgauge.services.service import Service
 from streamgauge.services.spark import Spark
-from streamgauge.services.state import locked, read_state, read_states, state_folder
+from streamgauge.services.state import changing, read_state, read_states, state_folder
 
 KINDS: Mapping[str, type[Kafka] | type[Redis] | type[Spark]] = {"kafka": Kafka, "redis": Redis, "spark": Spark}
 
@@ -56,7 +56,7 @@ def bring_up(
     server = _server(name, settings)
     server.prepare(tell)
     state = state_folder() / f"{name}.json"
-    with locked(state.parent, tell):
+    with changing(state.parent, tell):
         _sweep(state.parent)
         present = read_state(state)
         if present is not None and present.status == "up":
@@ -83,7 +83,7 @@ def running(name: str, *, folder: Path | None = None, tell: Tell = _silent, **se
     server = _server(name, settings)
     server.prepare(tell)
     states = state_folder()
-    with locked(states, tell):
+    with changing(states, tell):
         _sweep(states)
     state = states / f"{name}-{os.getpid()}-{uuid.uuid4().hex[:8]}.json"
     service = launch_service(server, state=state, parent=folder, private=True)
@@ -113,7 +113,7 @@ def down(names: Iterable[str] = (), *, tell: Tell = _silent) -> list[Service]:
     require_known(wanted)
     folder = state_folder()
     ended = []
-    with locked(folder, tell):
+    with changing(folder, tell):
         for path, service in read_states(folder).items():
             named = not wanted or service.name in wanted
             if named and (not service.private or service.left_behind):

@@ -10,8 +10,7 @@ from xml.sax.saxutils import escape
 
 from streamgauge.engine.java import find_java
 from streamgauge.errors import EnvironmentNotReadyError
-from streamgauge.files import disk_access
-from streamgauge.prototype.calibration import cache_folder
+from streamgauge.files import cache_folder, disk_access, locked
 
 GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 DEADLINE_S = 600.0
@@ -40,26 +39,23 @@ def jars(name: str, coordinates: Sequence[str], tell: Callable[[str], None], *, 
             remedy="install it (Debian and Ubuntu: `apt-get install maven`; macOS: `brew install maven`), "
             "or copy this folder from a machine that has it",
         )
-    tell(f"fetching {coordinates[0]} by Maven, once")
-    with disk_access("keep Java packages", folder, REMEDY):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".new-{name}-", dir=folder.parent))
-    try:
-        _fetch(maven, coordinates, scratch, only_these=only_these)
-        with disk_access("keep Java packages", folder, REMEDY):
-            _put_in_place(scratch / "jars", folder)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
+    # Maven's own store is not made for two at once.
+    with locked(folder.parent, "keep Java packages", REMEDY, lambda: tell("waiting for another fetch by Maven")):
+        if not folder.is_dir():
+            tell(f"fetching {coordinates[0]} by Maven, once")
+            _fetch_into(folder, maven, coordinates, only_these=only_these)
     return folder
 
 
-def _put_in_place(made: Path, folder: Path) -> None:
+def _fetch_into(folder: Path, maven: str, coordinates: Sequence[str], *, only_these: bool) -> None:
+    with disk_access("keep Java packages", folder, REMEDY):
+        scratch = Path(tempfile.mkdtemp(prefix=f".new-{folder.name}-", dir=folder.parent))
     try:
-        made.rename(folder)
-    except OSError:
-        # Another process was faster.
-        if not folder.is_dir():
-            raise
+        _fetch(maven, coordinates, scratch, only_these=only_these)
+        with disk_access("keep Java packages", folder, REMEDY):
+            (scratch / "jars").rename(folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _fetch(maven: str, coordinates: Sequence[str], scratch: Path, *, only_these: bool) -> None:

@@ -1,14 +1,12 @@
 """State files: what was started, kept where `services status` and `services down` find it after the starter is gone."""
 
-import fcntl
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from streamgauge.errors import EnvironmentNotReadyError
-from streamgauge.files import disk_access, write_text_whole
-from streamgauge.prototype.calibration import cache_folder
+from streamgauge.files import cache_folder, disk_access, locked, write_text_whole
 from streamgauge.services.service import Service
 
 REMEDY = "choose another folder with STREAMGAUGE_CACHE"
@@ -58,18 +56,6 @@ def read_states(folder: Path) -> dict[Path, Service]:
     return {path: service for path, service in found.items() if service is not None}
 
 
-@contextmanager
-def locked(folder: Path, tell: Callable[[str], None]) -> Iterator[None]:
-    """Let one command at a time change what is up; the lock goes with its process, however that ends."""
-    with disk_access("record services", folder, REMEDY):
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            tell("waiting for another `streamgauge services` command")
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+def changing(folder: Path, tell: Callable[[str], None]) -> AbstractContextManager[None]:
+    """Let one command at a time change what is up."""
+    return locked(folder, "record services", REMEDY, lambda: tell("waiting for another `streamgauge services` command"))

@@ -4,6 +4,7 @@ Sets are read as other people's data: what a document lacks is left out or calle
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import mean, median, stdev
@@ -15,6 +16,7 @@ from streamgauge.experiment.stored import summary_of
 from streamgauge.report.html import facts
 from streamgauge.report.html.series import Mark
 from streamgauge.store import StoredRun, StoredSet
+from streamgauge.suite.metrics import METRICS, format_metric
 from streamgauge.units import format_count, format_duration, format_rate
 
 # Sets with more runs than this are told by their tables; each run has a report of its own.
@@ -414,22 +416,29 @@ def _run_rows(rows: Sequence[Mapping[str, Any]]) -> SetTable:
     )
 
 
+def _threshold_cell(threshold: Mapping[str, Any] | None) -> Cell:
+    """Return the number that a threshold is about, marked where it is not as required."""
+    if threshold is None:
+        return Cell("")
+    named = re.match(r"\s*([\w.]+)", str(threshold.get("text")))
+    value = number(threshold.get("value"))
+    told = format_metric(value, METRICS[named[1]]) if named and named[1] in METRICS and value is not None else ""
+    verdict = verdict_of(threshold.get("verdict"))
+    return Cell(told if verdict == "pass" and told else f"{told} {verdict}".strip())
+
+
 def _threshold_rows(rows: Sequence[Mapping[str, Any]]) -> SetTable:
+    """Return a row for each run and a column for each threshold; the reasons are with the runs."""
+    judged = [{str(t.get("text")): t for t in items(row.get("thresholds"))} for row in rows]
+    texts = tuple(dict.fromkeys(text for found in judged for text in found))
     return SetTable(
         "Thresholds",
-        ("configuration", "threshold", "verdict", "why", "run"),
+        ("configuration", *texts),
         tuple(
-            (
-                Cell(str(row.get("name") or "unknown")),
-                Cell(str(threshold.get("text") or "unknown")),
-                _verdict(threshold.get("verdict")),
-                Cell(_reasons(threshold.get("reason"))),
-                _run_cell(row.get("run_id")),
-            )
-            for row in rows
-            for threshold in items(row.get("thresholds"))
+            (Cell(str(row.get("name") or "unknown")), *(_threshold_cell(found.get(text)) for text in texts))
+            for row, found in zip(rows, judged, strict=True)
+            if found
         ),
-        words=5,
     )
 
 
