@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge import services
+from streamgauge.engine.session import SessionSettings, open_session
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.report.html.page import render_report
 from streamgauge.services import Service
@@ -48,6 +49,12 @@ def test_a_run_on_a_cluster_tells_executors_hosts_resources_and_clocks(tmp_path,
     tasks = open_run(tmp_path, summary["run_id"]).table("tasks")
     assert set(tasks["executor"].to_pylist()) == {"0", "1"}
     assert set(tasks["host"].to_pylist()) == {"127.0.0.1"}
+
+
+def test_a_single_core_of_a_cluster_counts_as_one(tmp_path, cluster):
+    one = {"spark.executor.instances": "1", "spark.executor.cores": "1", "spark.cores.max": "1"}
+    with open_session(SessionSettings(str(cluster.address), one), scratch=tmp_path, log=tmp_path / "log") as session:
+        assert session.cores == 1
 
 
 def test_a_cluster_that_gives_no_executor_is_told_after_the_deadline(tmp_path, cluster):

@@ -58,8 +58,10 @@ class Session:
 
     @property
     def cores(self) -> int:
-        """Task slots over all executors, as Spark sees them now."""
-        return int(self.spark.sparkContext.defaultParallelism)
+        """Task slots over all executors, as Spark sees them now; one at least."""
+        # Not its default parallelism, which on a cluster is 2 or more, however few cores there are.
+        context = self.spark.sparkContext._jsc.sc()
+        return max(1, int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile())))
 
     @contextmanager
     def with_conf(self, conf: Mapping[str, str]) -> Iterator[None]:
