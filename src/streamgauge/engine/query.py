@@ -1,5 +1,6 @@
 """A streaming query under measurement: start, watch, stop."""
 
+import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,6 +17,9 @@ from streamgauge.workloads.executed_plan import PlanNode
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+NO_SPACE = "No space left on device"
+# With less than this a disk counts as full: the rest is too small for what Spark wanted to write.
+FULL_BYTES = 2**20
 OUTPUT_MODES = ("append", "update", "complete")
 STOP_DEADLINE_MS = 10_000
 # How often Spark keeps its progress where there are no micro-batches: its own default, and that of its guide.
@@ -76,11 +80,7 @@ class Query:
         reason = failure_reason(str(error)) if error else "it stopped without saying why"
         if self.mode != "micro-batch" and any(words in reason for words in MODE_REFUSALS):
             return refused_mode(self.mode, reason, f"--mode {self.mode}")
-        return RunFailedError(
-            f"the streaming query failed: {reason}",
-            where=str(self.session.log),
-            remedy="Spark's log there has the whole story",
-        )
+        return query_failure(str(error or reason), self.session)
 
     def tasks_running(self) -> int:
         """Return how many tasks of the query run now."""
@@ -148,6 +148,21 @@ def failure_reason(text: str) -> str:
     python_error = [line for line in lines if line.split(":")[0].endswith(("Error", "Exception")) and " " in line]
     chosen = python_error[-1] if python_error else lines[0] if lines else "no reason given"
     return chosen.split(" SQLSTATE")[0][:400]
+
+
+def query_failure(text: str, session: Session) -> RunFailedError:
+    """Say why a query failed, by Spark's account of it and by what is left of the disk that it writes to."""
+    if NO_SPACE in text or shutil.disk_usage(session.scratch).free < FULL_BYTES:
+        return RunFailedError(
+            "the disk is full, and the streaming query cannot write to it any more",
+            where=str(session.scratch),
+            remedy="free some space there, or choose a folder on another disk with --runs",
+        )
+    return RunFailedError(
+        f"the streaming query failed: {failure_reason(text)}",
+        where=str(session.log),
+        remedy="Spark's log there has the whole story",
+    )
 
 
 def start_query(
@@ -225,11 +240,7 @@ def run_to_end(
     try:
         ended = query.awaitTermination(deadline_s)
     except StreamingQueryException as error:
-        raise RunFailedError(
-            f"the streaming query failed: {failure_reason(str(error))}",
-            where=str(session.log),
-            remedy="Spark's log there has the whole story",
-        ) from error
+        raise query_failure(str(error), session) from error
     finally:
         query.stop()
     if not ended:

@@ -14,6 +14,7 @@ from signal import SIGKILL
 from typing import TYPE_CHECKING, Any, Protocol
 
 from streamgauge.clock import Clock
+from streamgauge.engine.query import NO_SPACE
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.experiment.driver import (
     Driver,
@@ -41,7 +42,6 @@ PAUSE_S = 2.0
 BOOKED_S = 0.05
 SETTLE_DEADLINE_S = 60.0
 BROKER_DEADLINE_S = 60.0
-NO_SPACE = "No space left on device"
 DISK_BYTES = 32 << 20
 FILLER = ".filler"
 FILL_CHUNK = bytes(1 << 20)

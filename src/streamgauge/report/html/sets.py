@@ -473,7 +473,7 @@ def _suite(set_: ReportedSet, runs: Runs) -> ReportedSet:
     lines = [("runs", _count_verdicts(rows)), *_baseline_facts(baseline)]
     orders = items(set_.result.get("orders"))
     lines += [("orders", _count_verdicts(orders))] if orders else []
-    tables = (_order_rows(orders), _run_rows(rows), _threshold_rows(rows), _baseline_rows(baseline), _spread(groups))
+    tables = (_order_rows(orders), _threshold_rows(rows), _run_rows(rows), _baseline_rows(baseline), _spread(groups))
     drawn = [(name, run) for name, group in groups.items() for run in group]
     return replace(
         set_,
