@@ -17,7 +17,10 @@ WorkersList = Annotated[
 Repeat = Annotated[int, typer.Option("--repeat", help="How often to run every setting.")]
 Resume = Annotated[str | None, typer.Option("--resume", metavar="SET", help="Go on with an interrupted experiment.")]
 Rate = Annotated[
-    str | None, typer.Option("--rate", help="Events per second of --duration; all exist at once. Default 500k.")
+    str | None,
+    typer.Option(
+        "--rate", help="Events per second of --duration; all exist at once. Default: as a first run tells, for 20 s."
+    ),
 ]
 
 

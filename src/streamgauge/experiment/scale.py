@@ -7,6 +7,7 @@ the capacity of its setting. Repetitions are interleaved, so that a machine that
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,24 @@ import numpy as np
 from streamgauge.clock import SystemClock
 from streamgauge.errors import UsageError
 from streamgauge.experiment.monitor import Monitor, NoMonitor
+from streamgauge.experiment.parts import Parts
 from streamgauge.experiment.run import prepare
 from streamgauge.experiment.suite import run_planned
 from streamgauge.measure import Scalability, fit_universal_scalability
 from streamgauge.measure.statistics import interval_of_mean
-from streamgauge.store import SetWriter, default_root, open_run, open_set
+from streamgauge.store import SetWriter, StoredSet, default_root, open_run, open_set
 from streamgauge.suite import Configuration, PlannedRun, RunResult
 from streamgauge.suite.matrix import code_digest, interleave
 from streamgauge.suite.reading import MAX_REPETITIONS
 from streamgauge.suite.settings import DEFAULT_RATES, MAX_CORES, MAX_PARTITIONS
+from streamgauge.units import parse_rate
 from streamgauge.verdict import Verdict
 
 CURVE_POINTS = 50
+# As many events as a run on most cores is through with in about half of the time that they span.
+LOAD_SHARE = 0.5
+# Micro-batches of a slow query become short only after some long ones.
+MIN_LOAD_PER_S = 30_000.0
 
 
 @dataclass(frozen=True)
@@ -173,11 +180,18 @@ def scale(
     usual = {"rate": DEFAULT_RATES["offline"], "arrivals": "constant"}
     given = {name: value for name, value in settings.items() if value is not None}
     settings = usual | given | {"load": "offline", "events": events}
-    configurations = _configurations(workload, sizes, partitions, repeat, parameters or {}, settings)
+    unfold = partial(_configurations, workload, sizes, partitions, repeat, parameters or {})
+    # Refuse what cannot run before anything is started.
+    configurations = unfold(settings)
+    root, monitor = Path(runs) if runs is not None else default_root(os.environ), monitor or NoMonitor()
+    stored = None if resume is None else open_set(root, resume)
+    if "rate" not in given:
+        known = None if stored is None else stored.document.get("load_rate_per_s")
+        settings["rate"] = known or _load_rate_per_s(workload, sizes, parameters, settings, root, monitor)
+        configurations = unfold(settings)
     planned = list(interleave(configurations))
-    root = Path(runs) if runs is not None else default_root(os.environ)
-    writer = _writer(root, workload, planned, resume)
-    results = run_planned(planned, writer, root=root, monitor=monitor or NoMonitor())
+    writer = _writer(root, workload, planned, settings["rate"], stored)
+    results = run_planned(planned, writer, root=root, monitor=monitor)
     if workers is None:
         found = conclude(writer.set_id, workload, planned, results, root, available)
     else:
@@ -226,12 +240,38 @@ def executor_settings(workers: int, cores_each: int) -> dict[str, str]:
     }
 
 
-def _writer(root: Path, workload: str, planned: Sequence[PlannedRun], resume: str | None) -> SetWriter:
+def _load_rate_per_s(
+    workload: str,
+    sizes: Iterable[tuple[int, Mapping[str, Any]]],
+    parameters: Mapping[str, Any] | None,
+    settings: Mapping[str, Any],
+    root: Path,
+    monitor: Monitor,
+) -> float:
+    """Return how many events per second of the load keep a run busy for long enough, by a first run on most cores."""
+    _, chosen = max(sizes, key=lambda size: size[0])
+    own = {**settings, **chosen}
+    kind, checked, parsed = prepare(workload, own.pop("events"), parameters, own)
+    parts = Parts(kind, checked, root, monitor, SystemClock(), None, parsed.verify)
+    return load_rate_for(parts.run_offline(parsed, "first guess: ").summary["processed_rate_per_s"])
+
+
+def load_rate_for(most_per_s: float | None) -> float:
+    """Return the rate of a load that keeps a query busy which processes so many events per second at most.
+
+    >>> load_rate_for(7_300_000.0), load_rate_for(2_000.0), load_rate_for(None)
+    (3600000.0, 30000.0, 500000.0)
+    """
+    if most_per_s is None:
+        return parse_rate(DEFAULT_RATES["offline"])
+    return max(MIN_LOAD_PER_S, float(f"{LOAD_SHARE * most_per_s:.2g}"))
+
+
+def _writer(root: Path, workload: str, planned: Sequence[PlannedRun], rate: Any, stored: StoredSet | None) -> SetWriter:
     keys = [run.key for run in planned]
-    if resume is None:
-        asked = {"workload": workload, "keys": keys}
+    if stored is None:
+        asked = {"workload": workload, "keys": keys, "load_rate_per_s": rate}
         return SetWriter.create(root, kind="scale", title=workload, document=asked, clock=SystemClock())
-    stored = open_set(root, resume)
     if stored.document.get("keys") != keys:
         raise UsageError(
             f"{stored.set_id} was made with other settings",
@@ -256,7 +296,6 @@ def _configurations(
             own = {**settings, **chosen} | ({} if number is None else {"shuffle_partitions": number})
             name = f"{workload}[cores={count}" + ("]" if number is None else f",shuffle_partitions={number}]")
             events = own.pop("events", None)
-            # Refuse what cannot run before anything is started.
             prepare(workload, events, parameters, own)
             code = code or code_digest(workload, Path())
             given = own if events is None else own | {"events": events}
