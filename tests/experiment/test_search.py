@@ -135,13 +135,13 @@ def test_away_from_an_expected_border_steps_are_small_and_double():
 # Probes that tell what was processed
 
 
-def overloaded(capacity_per_s, processed_per_s=None):
-    """Make a probe at a rate; one that is too high processes the capacity, or what is given instead."""
-    most = processed_per_s or capacity_per_s
+def overloaded(capacity_per_s, told_per_s=None):
+    """Make a probe at a rate; one that is too high tells the capacity, or what is given instead."""
+    most = told_per_s or capacity_per_s
 
     def probe(rate_per_s):
         is_fail = rate_per_s > capacity_per_s
-        return Probe(rate_per_s, FAIL if is_fail else PASS, processed_per_s=min(rate_per_s, most))
+        return Probe(rate_per_s, FAIL if is_fail else PASS, capacity_per_s=most if is_fail else None)
 
     return probe
 
@@ -197,7 +197,7 @@ def test_a_rate_in_doubt_is_closed_in_from_both_sides():
         return PASS if rate_per_s < 980 else UNKNOWN if rate_per_s < 1030 else FAIL
 
     def probe(rate_per_s):
-        return Probe(rate_per_s, truth(rate_per_s), processed_per_s=min(rate_per_s, 955.0))
+        return Probe(rate_per_s, truth(rate_per_s), capacity_per_s=955.0)
 
     search = guided(probe, first_rate_per_s=2000.0, within=0.1)
     width = math.sqrt(1.1)
@@ -207,8 +207,26 @@ def test_a_rate_in_doubt_is_closed_in_from_both_sides():
     assert search.outcome is Outcome.PRECISE
 
 
+@pytest.mark.parametrize("guess", [300.0, 700.0, 2500.0])
+def test_what_a_probe_tells_of_the_capacity_leads_to_the_border_whether_it_passes_or_not(guess):
+    def probe(rate_per_s):
+        return Probe(rate_per_s, PASS if rate_per_s <= 1000 else FAIL, capacity_per_s=1000.0)
+
+    search = guided(probe, first_rate_per_s=guess, within=0.1)
+    width = math.sqrt(1.1)
+    assert rates(search) == pytest.approx([guess, 1000 / width, 1000 * width])
+    assert search.outcome is Outcome.PRECISE
+
+
+def test_probes_that_contradict_their_own_verdict_tell_nothing_of_the_capacity():
+    told = [Probe(900.0, PASS, capacity_per_s=800.0), Probe(1100.0, FAIL, capacity_per_s=1300.0)]
+    assert Search(SearchSettings(900.0, within=0.1), told).capacities_per_s == []
+    told += [Probe(900.0, PASS, capacity_per_s=1000.0), Probe(1100.0, UNKNOWN, capacity_per_s=1050.0)]
+    assert Search(SearchSettings(900.0, within=0.1), told).capacities_per_s == [1000.0, 1050.0]
+
+
 def test_a_rate_that_fails_for_another_reason_says_nothing_of_the_border():
-    late = Probe(1000.0, FAIL, processed_per_s=1000.0)
+    late = Probe(1000.0, FAIL, capacity_per_s=1000.0)
     assert Search(SearchSettings(1000.0), [late]).next_rate() == 500.0
 
 

@@ -67,6 +67,24 @@ def test_a_redistribution_that_is_used_again_does_not_count_as_computed_again():
     assert find_mismatches(application, shared) == []
 
 
+def test_windows_that_no_watermark_reaches_are_found_where_watermarks_are_passed_on():
+    window = Window("tumbling", 3, 3)
+    first = Task("first", 3, ("source",), "balanced")
+    left, right = (Task(name, 3, ("first",), "balanced", window=window) for name in ("left", "right"))
+    over = Task("over", 3, ("left",), "balanced", window=window)
+
+    def windows(task, *below):
+        return step("StateStoreSave", shuffle(3, work(task, *below)))
+
+    whole = shuffle(3, work("first", shuffle(3, step("EventTimeWatermark", SCAN))))
+    over_left = windows("over", shuffle(3, windows("left", whole)))
+    shared = step("Union", over_left, windows("right", PlanNode("ReusedExchange", partitions=3)))
+    told = ["there are windows of windows, and windows beside a fork that Spark would never close"]
+    assert find_mismatches(pipeline(source(), first, left, right, over), shared) == told
+    alone = step("Union", windows("left", whole), windows("right", PlanNode("ReusedExchange", partitions=3)))
+    assert find_mismatches(pipeline(source(), first, left, right), alone) == []
+
+
 def test_a_union_runs_in_the_partitions_of_all_its_parts():
     assert partitions_of(step("Union", shuffle(3, SCAN), shuffle(2, SCAN))) == 5
     application = pipeline(

@@ -177,10 +177,27 @@ def test_values_decide_the_partition_where_they_are_hashed(session: Session) -> 
     assert rows["partition"].nunique() == 3
 
 
-def test_windows_of_windows_come_out_of_a_stream_as_the_reference_says(session: Session, tmp_path: Path) -> None:
-    inner = Task("inner", 1, ("source",), "hash", 0.1, window=Window("tumbling", 2, 2, "value"))
-    outer = Task("outer", 1, ("inner",), "none", 0.1, window=Window("sliding", 6, 4))
-    application = pipeline(source(), inner, outer)
+BY_VALUE = Window("tumbling", 2, 2, "value")
+WINDOWED = {
+    "windows of windows": pipeline(
+        source(),
+        Task("inner", 1, ("source",), "hash", 0.1, window=BY_VALUE),
+        Task("outer", 1, ("inner",), "none", 0.1, window=Window("sliding", 6, 4)),
+    ),
+    "windows beside a fork, and a fork behind windows": pipeline(
+        source(),
+        Task("first", 2, ("source",), "balanced", 0.1),
+        Task("left", 1, ("first",), "balanced", 0.1, window=BY_VALUE),
+        Task("right", 1, ("first",), "balanced", 0.1, window=BY_VALUE),
+        Task("one", 1, ("right",), "balanced", 0.1),
+        Task("other", 1, ("right",), "balanced", 0.1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWED)
+def test_windows_come_out_of_a_stream_as_the_reference_says(session: Session, tmp_path: Path, name: str) -> None:
+    application = WINDOWED[name]
     workload = application_workload(application, name="windows.yaml")
     parameters, schedule = workload.parameters(), Constant(100.0).schedule(15.0)
     schedule.with_tail(1, after_s=3600.0).save(tmp_path / "schedule.npy")

@@ -2,9 +2,9 @@
 
 A search knows nothing of how a probe is made. It starts at a first guess, multiplies it while probes pass or divides it
 while they fail, and then halves the interval between the highest rate that passed and the lowest that failed, on a
-logarithmic scale. Where the border is expected, because an offline load says so or because a probe failed to which more
-came than it processed, the first steps go to just below and just above that rate instead, and further ones away from
-it are small and double. So they do around a rate that stays without a verdict.
+logarithmic scale. Where the border is expected, because an offline load says so or because the micro-batches of probes
+tell how much they could have held, the first steps go to just below and just above that rate instead, and further ones
+away from it are small and double. So they do around a rate that stays without a verdict.
 Everything follows from the settings and the probes made, so a stored search can go on at any time.
 
 Verdicts are uncertain near the border, so one probe is not always the last word on its rate.
@@ -26,13 +26,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from statistics import median
 from typing import Any, Self
 
 from streamgauge.errors import InvalidExperimentError, UsageError
 from streamgauge.units import MAX_RATE_PER_S, format_duration, format_rate
 from streamgauge.verdict import Verdict
 
-# For this many probes, what is expected, what was processed and what is in doubt say where to look.
+# For this many probes, what is expected, what probes tell of the capacity and what is in doubt say where to look.
 GUIDED_PROBES = 8
 MAX_PROBES_PER_RATE = 3
 MAX_UNKNOWN_PER_RATE = 2
@@ -43,14 +44,17 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Probe:
-    """One run inside a search, at the rate that the search asked for: repetitions of a rate are equal in it."""
+    """One run inside a search, at the rate that the search asked for: repetitions of a rate are equal in it.
+
+    `capacity_per_s` is about what the query could have sustained, as far as the run tells.
+    """
 
     rate_per_s: float
     verdict: Verdict
     duration_s: float = 0.0
     run_id: str | None = None
     reasons: tuple[str, ...] = ()
-    processed_per_s: float | None = None
+    capacity_per_s: float | None = None
 
     def __post_init__(self) -> None:
         if not (self.rate_per_s > 0 and math.isfinite(self.rate_per_s)):
@@ -326,7 +330,7 @@ class Search:
     @property
     def _shrinkage(self) -> float:
         """By how much the next rate is below the lowest: by little where rates fail that were expected to pass."""
-        expected = [most for _, most in self._overloaded] + [self.settings.expected_per_s or 0.0]
+        expected = [*self.capacities_per_s, self.settings.expected_per_s or 0.0]
         disappointing = [level for level in self._picture.failing if level.rate_per_s <= max(expected)]
         return self._small_step(len(disappointing) - 1) if disappointing else self.settings.growth
 
@@ -342,7 +346,7 @@ class Search:
     @property
     def _growth(self) -> float:
         """By how much the next rate is above the highest: by little where one has failed, or was expected to."""
-        expected = self.settings.expected_per_s or math.inf
+        expected = self._expected_per_s or math.inf
         levels = self._picture.levels
         surprising = next((k for k, level in enumerate(levels) if level.fails or level.rate_per_s > expected), None)
         return self.settings.growth if surprising is None else self._small_step(len(levels) - 1 - surprising)
@@ -382,21 +386,31 @@ class Search:
                     yield rate_per_s
 
     def _expected_borders(self) -> list[float]:
-        """Return about where the border is: at rates in doubt, what was processed when too much came, as expected."""
-        expected = self.settings.expected_per_s
+        """Return about where the border is: at rates in doubt, and where a query like this is expected to reach."""
+        expected = self._expected_per_s
         fails = [k for k, probe in enumerate(self.probes) if probe.verdict is Verdict.FAIL]
         first = 0 if expected is not None else fails[0] if fails else None
         if first is None or len(self.probes) - first > GUIDED_PROBES:
             return []
-        overloaded = [min(self._overloaded)[1]] if self._overloaded else [] if expected is None else [expected]
-        return self._picture.undecided + overloaded
+        return self._picture.undecided + ([] if expected is None else [expected])
 
     @property
-    def _overloaded(self) -> list[tuple[float, float]]:
-        """Rates that failed because clearly more came than was processed, with what was."""
-        failed = (probe for probe in self.probes if probe.verdict is Verdict.FAIL)
-        measured = ((probe.rate_per_s, probe.processed_per_s) for probe in failed)
-        return [(rate, most) for rate, most in measured if most and most * self._half_width <= rate]
+    def _expected_per_s(self) -> float | None:
+        told = self.capacities_per_s
+        return median(told) if told else self.settings.expected_per_s
+
+    @property
+    def capacities_per_s(self) -> list[float]:
+        """What probes tell of the capacity: not those that failed below it, nor those that passed above it."""
+        found = []
+        for probe in self.probes:
+            most = probe.capacity_per_s
+            is_failed, is_passed = (probe.verdict is verdict for verdict in (Verdict.FAIL, Verdict.PASS))
+            if most is None or (is_failed and most * self._half_width > probe.rate_per_s):
+                continue
+            if not is_passed or most >= probe.rate_per_s:
+                found.append(most)
+        return found
 
     def _halve_below(self) -> float | None:
         return self._halve(self._picture.gap_below)

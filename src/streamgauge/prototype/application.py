@@ -146,6 +146,28 @@ class Application:
         return tuple(task for task in self.tasks if not self.children(task.name))
 
     @property
+    def has_windows(self) -> bool:
+        """Tell whether any task has windows."""
+        return any(task.window is not None for task in self.tasks)
+
+    @property
+    def has_forks(self) -> bool:
+        """Tell whether tuples of a component go to several tasks."""
+        return any(len(self.children(component.name)) > 1 for component in self.components)
+
+    @property
+    def has_windows_of_windows(self) -> bool:
+        """Tell whether a task has windows over results of windows."""
+        results: set[str] = set()
+        for task in self.tasks:
+            is_behind = bool(results.intersection(task.parents))
+            if task.window is not None and is_behind:
+                return True
+            if task.window is not None or is_behind:
+                results.add(task.name)
+        return False
+
+    @property
     def depth(self) -> int:
         """Return the number of levels, that of the sources included."""
         return max(component.level for component in self.components)

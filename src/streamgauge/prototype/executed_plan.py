@@ -7,7 +7,7 @@ from streamgauge.prototype.application import Application, Task
 from streamgauge.prototype.load import mark
 from streamgauge.workloads.executed_plan import PlanNode
 
-STATEFUL = "StateStoreSave"
+STATEFUL, WATERMARK = "StateStoreSave", "EventTimeWatermark"
 
 
 def partitions_of(node: PlanNode) -> int | None:
@@ -21,7 +21,8 @@ def partitions_of(node: PlanNode) -> int | None:
 
 def find_mismatches(application: Application, plan: PlanNode) -> list[str]:
     """Return in words where the executed plan is not what the application describes."""
-    return [*_wrong_tasks(application, plan), *_wrong_windows(application, plan)]
+    found = [*_wrong_tasks(application, plan), *_wrong_windows(application, plan)]
+    return [*found, *_unending_windows(plan)] if application.has_windows_of_windows else found
 
 
 def _wrong_tasks(application: Application, plan: PlanNode) -> Iterator[str]:
@@ -41,6 +42,14 @@ def _wrong_windows(application: Application, plan: PlanNode) -> Iterator[str]:
             below = next((tasks[text] for step in node.walk() for text in step.texts if text in tasks), None)
             if below is not None:
                 yield from _wrong_partitions(below, partitions_of(node), "the windows of ")
+
+
+def _unending_windows(plan: PlanNode) -> Iterator[str]:
+    """Look for windows that no watermark reaches: what is below them is shared with a branch that comes first."""
+    for node in plan.walk():
+        is_reached = any(step.name.startswith(WATERMARK) for step in node.walk())
+        if node.name.startswith(STATEFUL) and not is_reached:
+            yield "there are windows of windows, and windows beside a fork that Spark would never close"
 
 
 def _wrong_partitions(task: Task, executed: int | None, what: str) -> Iterator[str]:

@@ -42,8 +42,12 @@ CONF = {
     "spark.sql.unionOutputPartitioning": "false",
 }
 
-# Only for tasks that wait once in a micro-batch; see `load.is_first`.
+# Only for tasks that wait once in a micro-batch, see `load.is_first`, and for windows beside a fork.
 UNCHECKED = {"spark.sql.streaming.unsupportedOperationCheck": "false"}
+# Only for windows beside a fork. Spark passes the watermark on from operator to operator, but not through a shuffle
+# that two branches share, so windows of the second would never close. With this, all have the watermark of the sources,
+# which is right as long as no windows are behind windows.
+ONE_WATERMARK = {"spark.sql.streaming.statefulOperator.allowMultiple": "false", **UNCHECKED}
 
 OF_WINDOWS = {
     "count": Field("count", "bigint", "tuples in the window; null for tuples out of no window"),
@@ -112,7 +116,9 @@ def application_workload(application: Application, *, name: str) -> Workload:
 
 def conf_of(application: Application) -> dict[str, str]:
     """Return the Spark settings without which the application is not executed as it is described."""
-    return CONF | UNCHECKED if any(task.batch_ms for task in application.tasks) else CONF
+    waits = UNCHECKED if any(task.batch_ms for task in application.tasks) else {}
+    is_forked = application.has_forks and application.has_windows and not application.has_windows_of_windows
+    return CONF | waits | (ONE_WATERMARK if is_forked else {})
 
 
 def _operators(task: Task) -> str:

@@ -1,5 +1,8 @@
 """What a search for the sustainable rate found: the interval in words, then its probes."""
 
+from collections.abc import Sequence
+from statistics import mean, stdev
+
 from rich.console import Console
 from rich.text import Text
 
@@ -27,21 +30,33 @@ def in_words(bracket: Bracket) -> str:
     return "unknown: no probe passed or failed"
 
 
+def scatter_in_words(capacities_per_s: Sequence[float]) -> str:
+    """Say what single probes tell of the capacity, and how far they differ; nothing if fewer than two tell it.
+
+    >>> scatter_in_words([8e6, 9e6, 10e6])
+    '8M/s to 10M/s by the micro-batches of 3 probes, which scatter by 11 %'
+    """
+    if len(capacities_per_s) < 2:
+        return ""
+    low, high = (format_rate(end) for end in (min(capacities_per_s), max(capacities_per_s)))
+    scatter = 100 * stdev(capacities_per_s) / mean(capacities_per_s)
+    count = len(capacities_per_s)
+    return f"{low} to {high} by the micro-batches of {count} probes, which scatter by {scatter:.2g} %"
+
+
 def print_search(found: Sustained, out: Console | None = None) -> None:
     """Print the interval, why the search ended, and the probes in their order."""
     out = out or console()
     verdict = found.verdict.value
     out.print()
     out.print(Text.assemble((verdict.upper(), f"bold {COLOURS[verdict]}"), f"  {found.workload}"))
-    out.print(
-        key_values(
-            [
-                ("sustained", in_words(found.search.bracket)),
-                ("search", found.search.reason or "goes on"),
-                ("took", f"{len(found.search.probes)} probes, {format_duration(found.search.spent_s)}"),
-            ]
-        )
-    )
+    facts = [
+        ("sustained", in_words(found.search.bracket)),
+        ("search", found.search.reason or "goes on"),
+        ("capacity", scatter_in_words(found.search.capacities_per_s)),
+        ("took", f"{len(found.search.probes)} probes, {format_duration(found.search.spent_s)}"),
+    ]
+    out.print(key_values((name, text) for name, text in facts if text))
     out.print()
     table = plain_table()
     for name in ("probe", "rate", "verdict", "why", "run"):
