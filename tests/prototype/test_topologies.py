@@ -38,7 +38,7 @@ def test_multipliers_make_ten_and_a_half_tuples_of_each():
 
 def test_windows_are_two_seconds_long_and_there_are_none_elsewhere():
     windows = {path.stem: [t.window for t in load_application(path).tasks if t.window] for path in PATHS}
-    assert {name for name, found in windows.items() if found} == {"all-in-one", "windowed"}
+    assert {name for name, found in windows.items() if found} == {"all-in-one", "join-split", "windowed"}
     assert all(window.duration_s == 2 for found in windows.values() for window in found)
 
 
