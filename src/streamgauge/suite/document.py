@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from streamgauge.errors import InvalidExperimentError, StreamgaugeError, UsageError, closest
-from streamgauge.located import MAX_BYTES, Mistakes, Node, Place, Scalar, compose
+from streamgauge.errors import StreamgaugeError, closest
+from streamgauge.located import SUITE_LIMITS, Mistakes, Node, Place, Scalar, compose, read_text
 from streamgauge.suite.matrix import CONFIRM_ABOVE, Configuration, PlannedRun, interleave
 from streamgauge.suite.orders import Order, runs_lacking
 from streamgauge.suite.reading import FILE_KEYS, SETTING_KEYS, Keys, LocatedOrder, Reader
@@ -149,20 +149,5 @@ def load_suite(
     path: Path, *, root: Path | None = None, check: Check | None = None, find_baseline: FindBaseline | None = None
 ) -> Suite:
     """Read a suite file as `read_suite` does."""
-    try:
-        with path.open("rb") as file:
-            content = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}", remedy="write the path of a suite file") from None
-    if len(content) > MAX_BYTES:
-        remedy = "cut it into smaller suites, or check that it is one"
-        raise InvalidExperimentError(f"more than {MAX_BYTES:,} bytes", where=f"{path}:1:1", remedy=remedy)
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = content[: error.start].decode("utf-8-sig")
-        mistakes = Mistakes(str(path), before)
-        what = f"the byte 0x{content[error.start]:02X} is not UTF-8"
-        mistakes.add(mistakes.place_at(len(before)), what, "save the file as UTF-8")
-        raise mistakes.error() from None
+    text = read_text(path, SUITE_LIMITS)
     return read_suite(text, name=str(path), root=root, check=check, find_baseline=find_baseline)
