@@ -19,7 +19,7 @@ Resume = Annotated[str | None, typer.Option("--resume", metavar="SET", help="Go 
 Rate = Annotated[
     str | None,
     typer.Option(
-        "--rate", help="Events per second of --duration; all exist at once. Default: as a first run tells, for 20 s."
+        "--rate", help="Events per second of --duration; all exist at once. Default: what a first run processes."
     ),
 ]
 

@@ -30,8 +30,6 @@ from streamgauge.units import parse_rate
 from streamgauge.verdict import Verdict
 
 CURVE_POINTS = 50
-# As many events as a run on most cores is through with in about half of the time that they span.
-LOAD_SHARE = 0.5
 # Micro-batches of a slow query become short only after some long ones.
 MIN_LOAD_PER_S = 30_000.0
 
@@ -248,7 +246,7 @@ def _load_rate_per_s(
     root: Path,
     monitor: Monitor,
 ) -> float:
-    """Return how many events per second of the load keep a run busy for long enough, by a first run on most cores."""
+    """Return how many events per second of the load keep a run busy for as long as they span, by a first run."""
     _, chosen = max(sizes, key=lambda size: size[0])
     own = {**settings, **chosen}
     kind, checked, parsed = prepare(workload, own.pop("events"), parameters, own)
@@ -259,12 +257,12 @@ def _load_rate_per_s(
 def load_rate_for(most_per_s: float | None) -> float:
     """Return the rate of a load that keeps a query busy which processes so many events per second at most.
 
-    >>> load_rate_for(7_300_000.0), load_rate_for(2_000.0), load_rate_for(None)
-    (3600000.0, 30000.0, 500000.0)
+    >>> load_rate_for(7_312_000.0), load_rate_for(2_000.0), load_rate_for(None)
+    (7300000.0, 30000.0, 500000.0)
     """
     if most_per_s is None:
         return parse_rate(DEFAULT_RATES["offline"])
-    return max(MIN_LOAD_PER_S, float(f"{LOAD_SHARE * most_per_s:.2g}"))
+    return max(MIN_LOAD_PER_S, float(f"{most_per_s:.2g}"))
 
 
 def _writer(root: Path, workload: str, planned: Sequence[PlannedRun], rate: Any, stored: StoredSet | None) -> SetWriter:
