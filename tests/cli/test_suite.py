@@ -309,7 +309,7 @@ def test_a_suite_of_two_runs_is_measured_stored_and_reported(tmp_path):
     text = (
         HEAD
         + "defaults: {rate: 1k, duration: 3 s, warmup: 1 s, verify: false, cores: 1}\n"
-        + "runs: [{workload: [hibench-identity, nexmark-q1]}]\n"
+        + "runs: [{workload: [hibench-identity, operator-map]}]\n"
         + "thresholds: [events_unprocessed == 0, events == 4000]\n"
     )
     (tmp_path / "some.yaml").write_text(text)
@@ -317,9 +317,9 @@ def test_a_suite_of_two_runs_is_measured_stored_and_reported(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=400)
     assert done.returncode in (0, 7), done.stderr
     document = json.loads(done.stdout)
-    assert [row["name"] for row in document["runs"]] == ["hibench-identity", "nexmark-q1"]
+    assert [row["name"] for row in document["runs"]] == ["hibench-identity", "operator-map"]
     assert all(t["verdict"] == "pass" for row in document["runs"] for t in row["thresholds"])
-    assert "2 of 2, nexmark-q1: measure" in done.stderr
+    assert "2 of 2, operator-map: measure" in done.stderr
     stored = json.loads((tmp_path / "runs" / "sets" / f"{document['set_id']}.json").read_text())
     assert (stored["status"], len(stored["members"]), stored["result"]) == ("finished", 2, document)
     assert ElementTree.parse(tmp_path / "out.xml").getroot().get("tests") == "6"
