@@ -16,7 +16,7 @@ import numpy as np
 from streamgauge.clock import SystemClock
 from streamgauge.errors import UsageError
 from streamgauge.experiment.monitor import Monitor, NoMonitor
-from streamgauge.experiment.parts import Parts
+from streamgauge.experiment.parts import Parts, reached_per_s
 from streamgauge.experiment.run import prepare
 from streamgauge.experiment.suite import run_planned
 from streamgauge.measure import Scalability, fit_universal_scalability
@@ -251,7 +251,7 @@ def _load_rate_per_s(
     own = {**settings, **chosen}
     kind, checked, parsed = prepare(workload, own.pop("events"), parameters, own)
     parts = Parts(kind, checked, root, monitor, SystemClock(), None, parsed.verify)
-    return load_rate_for(parts.run_offline(parsed, "first guess: ").summary["processed_rate_per_s"])
+    return load_rate_for(reached_per_s(parts.run_offline(parsed, "first guess: ")))
 
 
 def load_rate_for(most_per_s: float | None) -> float:

@@ -17,7 +17,7 @@ from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import UsageError, closest
 from streamgauge.events import Parameters
 from streamgauge.experiment.monitor import Monitor, NoMonitor
-from streamgauge.experiment.parts import Parts
+from streamgauge.experiment.parts import Parts, reached_per_s
 from streamgauge.experiment.run import prepare
 from streamgauge.experiment.search import Outcome, Probe, Search, SearchSettings
 from streamgauge.experiment.settings import RunSettings
@@ -250,8 +250,8 @@ class _Searching:
             found = guessing.run_offline(self.settings, "first guess: ")
         parts.verify = guessing.verify
         writer.add(found.run_id, role="first guess", verdict=found.verdict)
-        most_per_s = found.summary["processed_rate_per_s"]
-        return None if most_per_s is None else float(SUSTAINED_SHARE * most_per_s)
+        most_per_s = reached_per_s(found)
+        return None if most_per_s is None else SUSTAINED_SHARE * most_per_s
 
     def _settings_of_probe(self, rate_per_s: float) -> RunSettings:
         """Return the settings of the next probe; it does not wait for all that too high a load has left over."""
