@@ -1,6 +1,5 @@
 """Runs that are parts of one larger experiment: the same workload, in one Spark session or each in its own."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from streamgauge.events import Parameters
 from streamgauge.experiment.monitor import Monitor, Prefixed
 from streamgauge.experiment.run import Run, experiment
 from streamgauge.experiment.settings import RunSettings
+from streamgauge.measure.rates import rate_of
 from streamgauge.workloads import Workload
 
 if TYPE_CHECKING:
@@ -86,22 +86,7 @@ def reached_per_s(found: Run) -> float | None:
     if batches is None:
         return None
     rows = batches.select(["emitted_us", "last", "events"]).to_pylist()
-    return rate_of_batches((row["emitted_us"], row["last"]) for row in rows if row["events"])
-
-
-def rate_of_batches(emissions: Iterable[tuple[int, int]]) -> float | None:
-    """Return the rate of micro-batches after the first, by when they were emitted and the number of their last event.
-
-    >>> rate_of_batches([(1_000_000, 500), (2_000_000, 600), (4_000_000, 800)])
-    100.0
-    >>> rate_of_batches([(1_000_000, 500)]) is None
-    True
-    """
-    known = list(emissions)
-    if len(known) < 2:
-        return None
-    (start_us, first), (end_us, last) = known[0], known[-1]
-    return (last - first) / ((end_us - start_us) / 1e6)
+    return rate_of([(row["emitted_us"], row["last"]) for row in rows if row["events"]], level=False)
 
 
 def refuse_wrong_answer(found: Run) -> None:

@@ -7,7 +7,7 @@ there is no such line, and the first and the last instant must do.
 An unthrottled query that keeps up has an ingested rate equal to the offered one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -40,16 +40,27 @@ def is_level(schedule: Schedule, origin_us: int, start_us: int, end_us: int) -> 
     return bool(np.max(np.abs(counts - mean)) <= LEVEL_SHARE * mean + 4 * np.sqrt(mean) + 1)
 
 
-def _rate_between(moments: list[tuple[int, int]], start_us: int, end_us: int, *, level: bool) -> float | None:
-    """Return the slope of the line through the (time, events so far) of the interval."""
-    inside = np.array(sorted(moment for moment in moments if start_us <= moment[0] < end_us), dtype=float)
-    if len(inside) < 2 or inside[-1, 0] == inside[0, 0]:
+def rate_of(moments: Iterable[tuple[int, int]], *, level: bool) -> float | None:
+    """Return the slope of the line through all (time, events so far), per second; None where there is no such line.
+
+    >>> rate_of([(1_000_000, 500), (2_000_000, 600), (4_000_000, 800)], level=False)
+    100.0
+    >>> rate_of([(1_000_000, 500)], level=False) is None
+    True
+    """
+    known = np.array(sorted(moments), dtype=float)
+    if len(known) < 2 or known[-1, 0] == known[0, 0]:
         return None
-    t_s, events = (inside[:, 0] - inside[0, 0]) / 1e6, inside[:, 1] - inside[0, 1]
+    t_s, events = (known[:, 0] - known[0, 0]) / 1e6, known[:, 1] - known[0, 1]
     if not level:
         return float(events[-1] / t_s[-1])
     centred = t_s - t_s.mean()
     return float(centred @ events / (centred @ centred))
+
+
+def _rate_between(moments: Iterable[tuple[int, int]], start_us: int, end_us: int, *, level: bool) -> float | None:
+    """Return the rate of those moments that are in the interval."""
+    return rate_of((moment for moment in moments if start_us <= moment[0] < end_us), level=level)
 
 
 def ingested_rate(batches: Sequence[Batch], start_us: int, end_us: int, *, level: bool = True) -> float | None:

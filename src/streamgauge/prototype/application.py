@@ -155,17 +155,21 @@ class Application:
         """Tell whether tuples of a component go to several tasks."""
         return any(len(self.children(component.name)) > 1 for component in self.components)
 
+    @cached_property
+    def results_of_windows(self) -> frozenset[str]:
+        """Return the tasks whose tuples come out of windows, or are made of such tuples."""
+        found: set[str] = set()
+        for task in self.tasks:
+            if task.window is not None or found.intersection(task.parents):
+                found.add(task.name)
+        return frozenset(found)
+
     @property
     def has_windows_of_windows(self) -> bool:
         """Tell whether a task has windows over results of windows."""
-        results: set[str] = set()
-        for task in self.tasks:
-            is_behind = bool(results.intersection(task.parents))
-            if task.window is not None and is_behind:
-                return True
-            if task.window is not None or is_behind:
-                results.add(task.name)
-        return False
+        return any(
+            task.window is not None and self.results_of_windows.intersection(task.parents) for task in self.tasks
+        )
 
     @property
     def depth(self) -> int:

@@ -44,7 +44,7 @@ def build(
     df: "DataFrame", application: Application, cycles: Mapping[str, int], form: LoadForm, seed: int
 ) -> "DataFrame":
     """Build the dataflow over the stream of all sources; `cycles` is the load of each task."""
-    if any(task.window for task in application.tasks):
+    if application.has_windows:
         df = df.withWatermark("timestamp", "0 seconds")
     origins = {instance_origin(application, task).name for task in application.tasks if needs_instance(task)}
     streams: dict[str, DataFrame] = {}
@@ -291,8 +291,5 @@ def leave(application: Application, streams: "Mapping[str, DataFrame]") -> "Data
 
 def columns_of_windows(application: Application) -> tuple[str, ...]:
     """Return what the tuples that leave the application have besides, when some of them come out of windows."""
-    windowed: set[str] = set()
-    for task in application.tasks:
-        if task.window is not None or windowed.intersection(task.parents):
-            windowed.add(task.name)
+    windowed = application.results_of_windows
     return tuple(OF_WINDOWS) if any(sink.name in windowed for sink in application.sinks) else ()

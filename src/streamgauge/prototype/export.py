@@ -117,7 +117,7 @@ class _Program:
 
     @property
     def has_windows(self) -> bool:
-        return any(task.window for task in self.application.tasks)
+        return self.application.has_windows
 
     def text(self) -> str:
         own = [
