@@ -21,7 +21,7 @@ demo: setup ## measure YSB for half a minute and show the summary
 test: setup lint ## formatter, linter, type check, all tests
 	@scripts/setup-services
 	@$(BIN)/pytest -q -n 2 -m "not spark and not service and not fault"
-	@$(BIN)/pytest -q -n 2 --dist loadfile -m "spark and not service and not fault"
+	@$(BIN)/pytest -q -n 2 --dist worksteal -m "spark and not service and not fault"
 	@$(BIN)/pytest -q -rs -n 2 --dist loadfile -m "service or fault"
 
 lint: setup ## formatter, linter and strict type check

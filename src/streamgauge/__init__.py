@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from streamgauge.experiment.attach import Attachment, attach
     from streamgauge.experiment.compare import Comparisons, compare
     from streamgauge.experiment.doctor import examine
-    from streamgauge.experiment.fault import Fault, fault
+    from streamgauge.experiment.fault import fault
+    from streamgauge.experiment.fault_result import Fault
     from streamgauge.experiment.generate import Generation, generate
     from streamgauge.experiment.imported import Imported, import_event_log
     from streamgauge.experiment.load import Loaded, load
@@ -74,7 +75,7 @@ __all__ = [
 _HOMES = {
     "Attachment": "experiment.attach",
     "Comparisons": "experiment.compare",
-    "Fault": "experiment.fault",
+    "Fault": "experiment.fault_result",
     "Generation": "experiment.generate",
     "Imported": "experiment.imported",
     "Loaded": "experiment.load",

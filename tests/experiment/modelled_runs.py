@@ -22,6 +22,7 @@ class ModelledRun:
 
     query: Query = field(default_factory=three_stages)
     seed: int = 1
+    offline_s: float = 12.0
     calls: list[dict[str, Any]] = field(default_factory=list)
     clock: ManualClock = field(default_factory=lambda: ManualClock(wall_offset_s=ORIGIN_US / 1e6))
 
@@ -73,6 +74,7 @@ class ModelledRun:
         configuration = {"load": "offline", "parameters": {}}
         document = {"configuration": configuration}
         writer = RunWriter.create(runs, workload=workload, document=document, clock=self.clock)
-        summary = {"verdict": "pass", "reasons": [], "processed_rate_per_s": rate_per_s}
+        measured = {"from_s": 2.0, "until_s": 2.0 + self.offline_s}
+        summary = {"verdict": "pass", "reasons": [], "processed_rate_per_s": rate_per_s, "steady_state": measured}
         writer.finish("finished", summary=summary, verdict="pass", reasons=[])
         return Run(writer.run_id, writer.path, summary)

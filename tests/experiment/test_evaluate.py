@@ -47,6 +47,13 @@ def test_all_steps_are_run_in_turns_after_the_offline_maximum(evaluated):
     assert [call.get("shuffle_partitions") for call in runs.calls[1:]] == [None, None, 4, None, None]
 
 
+def test_a_query_that_is_through_too_soon_gets_more_events(tmp_path):
+    runs = ModelledRun(offline_s=2.0)
+    short(tmp_path, runs, steps=SHORT.steps[:1], repetitions=1)
+    assert [call["load"] for call in runs.calls[:2]] == ["offline", "offline"]
+    assert [call["rate"] for call in runs.calls] == [400_000.0, 440_000.0, 110_000.0]
+
+
 def test_every_run_predicts_every_other_step_and_itself(evaluated):
     _, _, found = evaluated
     assert len(found.pairs) == 5 * 3
@@ -175,7 +182,7 @@ def test_the_matrix_has_signed_errors_from_rows_to_columns():
 
 
 def test_the_plan_tells_the_time_before_anything_starts():
-    assert quick_protocol().takes_s(1) <= 600
+    assert quick_protocol().takes_s(1) <= 720
     assert full_protocol().takes_s(1) > 3600
     assert "7 runs" in plan_text(["ysb"], quick_protocol())
     with pytest.raises(UsageError):

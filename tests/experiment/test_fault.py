@@ -22,12 +22,10 @@ from streamgauge.experiment.driver import (
     find_in_flight,
     planned_offset,
 )
-from streamgauge.experiment.fault import (
-    Fault,
-    Outage,
+from streamgauge.experiment.fault import fault
+from streamgauge.experiment.fault_judgement import (
     compare_rows,
     count_recovered,
-    fault,
     find_caught_up,
     judge_events,
     judge_replay,
@@ -36,6 +34,7 @@ from streamgauge.experiment.fault import (
 )
 from streamgauge.experiment.fault_kinds import FAULTS, Strike, Watch
 from streamgauge.experiment.fault_plan import KINDS, POINTS, PlannedFault, draw_faults, parse_at, parse_faults, shrink
+from streamgauge.experiment.fault_result import Fault, Outage
 from streamgauge.experiment.fault_sinks import SINKS, SinkPlace, read_files, read_rows, write_rows
 from streamgauge.experiment.verify import Differences, closing_time_us, event_table
 from streamgauge.report.fault import print_fault

@@ -181,7 +181,8 @@ def test_probes_bring_load_and_wait_to_what_the_query_has_more(shelf, machine):
     given = machine(own_s=0.12, own_us=0.4)
     reference = f"{shelf.keep(behaviour(0.3, 1.5))},{shelf.keep(behaviour(0.3, 1.5, is_offline=True))}"
     found = fitted(shelf, reference)
-    assert given[0] == (pytest.approx(0.9 * 1.5, rel=0.02), 0.0, "offline")
+    whole_us = 1.5 + 1e6 * TASK_S / 50_000
+    assert given[0] == (pytest.approx(0.9 * whole_us, rel=0.02), 0.0, "offline")
     assert [load for _, _, load in given] == ["offline", "open", "offline", "open"]
     (only,) = found.application.tasks
     assert only.processing_us == pytest.approx(1.1, rel=0.03)
@@ -191,6 +192,22 @@ def test_probes_bring_load_and_wait_to_what_the_query_has_more(shelf, machine):
     }  # fmt: skip
     assert all(abs(error.change) < 0.03 for error in found.errors)
     assert (only.processing_us, only.batch_ms) == given[-1][:2], "the error is that of the loads in the file"
+
+
+def test_a_run_that_had_not_settled_is_named_in_the_file(shelf):
+    settled = shelf.keep(behaviour(0.3, 1.5))
+    run_id = shelf.keep(behaviour(0.3, 1.5))
+    document = shelf.root / run_id / "run.json"
+    stored = json.loads(document.read_text())
+    stored["summary"]["findings"] = [
+        {"question": "sustained", "verdict": "fail", "reason": "backlog grows by 500 events/s"},
+        {"question": "answer", "verdict": "unknown", "reason": "the answer was not checked"},
+    ]
+    document.write_text(json.dumps(stored))
+    notes = fitted(shelf, f"{settled},{run_id}", probes=0).notes
+    assert [note for note in notes if "settled" in note] == [
+        f"the query may not have been settled in {fitting.anonymous_id(run_id)}: backlog grows by 500 events/s"
+    ]
 
 
 def test_one_probe_corrects_and_says_that_nothing_was_checked(shelf, machine):

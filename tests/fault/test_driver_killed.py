@@ -12,8 +12,10 @@ import psutil
 import pytest
 
 from streamgauge.clock import SystemClock
-from streamgauge.experiment.fault import Fault, FaultExperiment, judge_results
+from streamgauge.experiment.fault_experiment import FaultExperiment
+from streamgauge.experiment.fault_judgement import judge_results
 from streamgauge.experiment.fault_plan import PlannedFault
+from streamgauge.experiment.fault_result import Fault
 from streamgauge.experiment.fault_sinks import SINKS
 from streamgauge.experiment.monitor import NoMonitor
 from streamgauge.experiment.run import prepare

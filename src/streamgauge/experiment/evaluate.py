@@ -16,6 +16,7 @@ import numpy as np
 from streamgauge.clock import SystemClock
 from streamgauge.errors import InvalidExperimentError, UsageError
 from streamgauge.experiment.monitor import Monitor, NoMonitor
+from streamgauge.experiment.parts import MIN_OFFLINE_S
 from streamgauge.experiment.predict import base_settings
 from streamgauge.experiment.run import prepare, run
 from streamgauge.experiment.suite import Measure, run_planned
@@ -92,7 +93,7 @@ def quick_protocol(repetitions: int = 2) -> Protocol:
         Step("25%, 1 core", 0.25, {"cores": 1}, once=True),
         Step("25%, 8 partitions", 0.25, {"shuffle_partitions": 8}, once=True),
     )
-    return Protocol(steps, 20.0, 10.0, repetitions)
+    return Protocol(steps, 20.0, 20.0, repetitions)
 
 
 def full_protocol(repetitions: int = 3) -> Protocol:
@@ -284,7 +285,10 @@ def follow(
     writer = _writer(root, workloads, protocol, resume)
     planned = [_offline(workload) for workload in workloads]
     results = run_planned(planned, writer, root=root, monitor=monitor, run=measure)
-    planned += list(interleave(_configurations(workloads, results, root, protocol)))
+    planned += list(_offline_again(results, root))
+    results = run_planned(planned, writer, root=root, monitor=monitor, run=measure)
+    maxima = _maxima(results, root)
+    planned += list(interleave(_configurations(maxima, protocol)))
     results = run_planned(planned, writer, root=root, monitor=monitor, run=measure)
     found = conclude(writer.set_id, workloads, planned, results, root)
     writer.update(status="finished", result=found.document())
@@ -315,11 +319,24 @@ def _writer(root: Path, workloads: Sequence[str], protocol: Protocol, resume: st
     return SetWriter.resume(stored)
 
 
-def _offline(workload: str) -> PlannedRun:
-    configuration = Configuration(
-        f"{workload}[offline]", workload, OFFLINE, {}, code_sha256=code_digest(workload, Path())
-    )
-    return PlannedRun(configuration, 1)
+def _offline(workload: str, name: str = "offline", **changes: float) -> PlannedRun:
+    settings = OFFLINE | changes
+    code = code_digest(workload, Path())
+    return PlannedRun(Configuration(f"{workload}[{name}]", workload, settings, {}, code_sha256=code), 1)
+
+
+def _offline_again(results: Sequence[RunResult], root: Path) -> Iterator[PlannedRun]:
+    """Yield offline runs with more events for queries that were through before Java had compiled them."""
+    for result in results:
+        rate_per_s = _offline_rate(result, root)
+        measured = open_run(root, str(result.run_id)).document["summary"]["steady_state"]
+        if measured["until_s"] - measured["from_s"] < MIN_OFFLINE_S:
+            yield _offline(result.workload, "offline, more events", rate=float(f"{rate_per_s:.2g}"))
+
+
+def _maxima(results: Sequence[RunResult], root: Path) -> dict[str, float]:
+    """Return the offline maximum of every workload, by the last run of it."""
+    return {result.workload: _offline_rate(result, root) for result in results}
 
 
 def _offline_rate(result: RunResult, root: Path) -> float:
@@ -331,11 +348,8 @@ def _offline_rate(result: RunResult, root: Path) -> float:
     return float(rate_per_s)
 
 
-def _configurations(
-    workloads: Iterable[str], results: Sequence[RunResult], root: Path, protocol: Protocol
-) -> Iterator[Configuration]:
-    for workload, result in zip(workloads, results, strict=False):
-        most_per_s = _offline_rate(result, root)
+def _configurations(maxima: Mapping[str, float], protocol: Protocol) -> Iterator[Configuration]:
+    for workload, most_per_s in maxima.items():
         for step in protocol.steps:
             if not _has_effect(workload, step):
                 continue

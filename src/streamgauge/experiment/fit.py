@@ -46,6 +46,7 @@ from streamgauge.prototype.fit import (
 from streamgauge.prototype.writing import write_application
 from streamgauge.store import StoredRun, default_root, list_runs, open_run
 from streamgauge.units import format_count, format_duration, format_rate
+from streamgauge.verdict import Verdict
 from streamgauge.workloads import catalogue
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 # A probe takes about as long as these together.
 WARMUP_S, PROBE_S = 10.0, 15.0
 OFFLINE_WARMUP_S, OFFLINE_S, OFFLINE_BATCHES = 2.0, 10.0, 4
+# What a run has to answer with pass, or a prototype of it stands for a query that was still finding its pace.
+SETTLED = ("sustained", "steady", "maximum")
 # The loads of the first probe, as a share of what tasks take for a row.
 FIRST_SHARE = 0.9
 # Rows of tasks that differ by less than this factor tell no slope.
@@ -322,8 +325,18 @@ def _window_s(stored: StoredRun, structure: Structure) -> tuple[int, int] | None
 
 
 def cost_of(samples: Sequence[RunSample], structure: Structure, batch_s: float | None) -> Cost:
-    """Return the time per row that tasks of every stage take, over all runs."""
+    """Return the time per row that tasks of every stage take, over some runs."""
     return Cost({k: time_us_per_row(*_tasks(samples, structure, k)) for k in range(structure.stages)}, batch_s)
+
+
+def _telling(measurements: Sequence[_Measurement], samples: Sequence[RunSample]) -> list[RunSample]:
+    """Return the samples, one for each measurement, that tell what rows cost: of all events at once, if there are any.
+
+    A query that waits for arrivals is compiled later and shares its cores less, so a row of it costs something else.
+    What that amounts to in a micro-batch is time besides.
+    """
+    offline = [sample for one, sample in zip(measurements, samples, strict=True) if one.settings.is_offline]
+    return offline or list(samples)
 
 
 def _tasks(samples: Sequence[RunSample], structure: Structure, k: int) -> tuple[Floats, Floats]:
@@ -338,6 +351,13 @@ def _tasks(samples: Sequence[RunSample], structure: Structure, k: int) -> tuple[
         rows.append(read / stage.tasks)
         taken_s.append(stage.wall_s.mean(axis=1))
     return np.concatenate(rows), np.concatenate(taken_s)
+
+
+def doubts(stored: StoredRun) -> Iterator[str]:
+    """Yield why a run may show less than how the query behaves for long."""
+    for finding in stored.document["summary"].get("findings", ()):
+        if finding["question"] in SETTLED and finding["verdict"] != Verdict.PASS:
+            yield f"the query may not have been settled in {anonymous_id(stored.run_id)}: {finding['reason']}"
 
 
 def time_us_per_row(rows: Floats, taken_s: Floats) -> float:
@@ -369,13 +389,16 @@ class _Fitting:
         self.measurements, self.structure = measurements, structure
         paced = [one for one in measurements if not one.settings.is_offline]
         self.main = paced[0] if paced else measurements[0]
-        query, self.notes = measured_query(self.main, structure)
+        query, notes = measured_query(self.main, structure)
+        self.notes = (*notes, *(text for one in measurements for text in doubts(one.stored)))
         self.batch_s = float(np.mean(self.main.sample.duration_s)) if paced else None
-        self.measured = cost_of([one.sample for one in measurements], structure, self.batch_s)
+        self.measured = cost_of(_telling(measurements, [one.sample for one in measurements]), structure, self.batch_s)
         self.draft = draft(query)
 
     def unprobed(self) -> Fitted:
-        found = replace(self.draft, application=uncorrected(self.draft, self.measured))
+        samples = [one.sample for one in self.measurements]
+        cost = cost_of(samples, self.structure, self.batch_s)
+        found = replace(self.draft, application=uncorrected(self.draft, cost))
         notes = ("loads are the whole time of the stages: no probe told what the prototype costs by itself",)
         return self._fitted(found, (), (), notes, 0)
 
@@ -437,13 +460,15 @@ class _Fitting:
         own = [k for k in range(structure.stages) if structure.kind(k) != "table"]
         worked = [k for k, stage in enumerate(self.draft.query.stages) if stage.kind != "table"]
         batch_s = float(np.mean(samples[0].duration_s)) if self.batch_s is not None else None
-        costs = cost_of(samples, structure, batch_s)
+        probed = self._probed_measurements()
+        telling = _telling(probed, samples)
+        costs = cost_of(telling, structure, batch_s)
         if len(own) == len(worked):
             return self.measured, Cost(dict(zip(worked, (costs.time_us[k] for k in own), strict=True)), batch_s)
         wholes = []
         for every, of, cost, shape in (
-            ([one.sample for one in self._probed_measurements()], worked, self.measured, self.structure),
-            (samples, own, costs, structure),
+            (_telling(probed, [one.sample for one in probed]), worked, self.measured, self.structure),
+            (telling, own, costs, structure),
         ):
             rows = [float(np.sum(_tasks(every, shape, k)[0])) for k in of]
             total = math.fsum(cost.time_us[k] * size / rows[0] for k, size in zip(of, rows, strict=True))

@@ -14,7 +14,7 @@ from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import RunFailedError, UsageError
 from streamgauge.events import Parameters
 from streamgauge.experiment.monitor import Monitor, NoMonitor
-from streamgauge.experiment.parts import Parts
+from streamgauge.experiment.parts import Parts, reached_per_s
 from streamgauge.experiment.run import Run, prepare
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.experiment.stored import evidence_of
@@ -162,7 +162,7 @@ class _Surging:
         if self.base_per_s is None or self.spike_per_s is None:
             offline = parts.run_offline(self.settings, "capacity: ")
             writer.add(offline.run_id, role="capacity", verdict=offline.verdict)
-            self.capacity_per_s = offline.summary["processed_rate_per_s"]
+            self.capacity_per_s = reached_per_s(offline)
             if self.capacity_per_s is None:
                 raise RunFailedError(
                     "the capacity could not be told from an offline load",

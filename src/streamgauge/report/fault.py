@@ -3,8 +3,8 @@
 from rich.console import Console
 from rich.text import Text
 
-from streamgauge.experiment.fault import Fault, Outage
 from streamgauge.experiment.fault_kinds import Strike
+from streamgauge.experiment.fault_result import Fault, Outage
 from streamgauge.experiment.verify import Differences
 from streamgauge.report.console import COLOURS, bullets, console, key_values
 from streamgauge.units import format_count, format_duration
