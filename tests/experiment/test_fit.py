@@ -142,7 +142,6 @@ def machine(tmp_path, monkeypatch):
             return Run(run_id, stored.path, stored.document["summary"])
 
         monkeypatch.setattr(fitting._Fitting, "_probe", probe)
-        monkeypatch.setattr(fitting._Fitting, "_warm", lambda *_: None)
         return given
 
     return set_
@@ -182,8 +181,8 @@ def test_probes_bring_load_and_wait_to_what_the_query_has_more(shelf, machine):
     reference = f"{shelf.keep(behaviour(0.3, 1.5))},{shelf.keep(behaviour(0.3, 1.5, is_offline=True))}"
     found = fitted(shelf, reference)
     whole_us = 1.5 + 1e6 * TASK_S / 50_000
-    assert given[0] == (pytest.approx(0.9 * whole_us, rel=0.02), 0.0, "offline")
-    assert [load for _, _, load in given] == ["offline", "open", "offline", "open"]
+    assert given[0] == (pytest.approx(0.9 * whole_us, rel=0.02), 0.0, "open")
+    assert [load for _, _, load in given] == ["open", "offline", "open", "offline"]
     (only,) = found.application.tasks
     assert only.processing_us == pytest.approx(1.1, rel=0.03)
     assert only.batch_ms == pytest.approx(180, rel=0.05)
@@ -315,13 +314,13 @@ def test_a_probe_has_the_settings_of_the_run_but_is_shorter():
     original = RunSettings(5e4, 60.0, trigger_s=2.0, master="local[2]", source="kafka", kafka="broker:9092", seed=7)
     found = probe_settings(original, {"source_partitions": 3, "shuffle_partitions": 4}, 4e4)
     assert (found.rate_per_s, found.trigger_s, found.seed, found.load) == (5e4, 2.0, 7, "open")
-    assert (found.warmup_s + found.duration_s, found.verify) == (25.0, False)
+    assert (found.warmup_s, found.duration_s, found.verify) == (original.warmup_s, 30.0, True)
     assert (found.source_partitions, found.shuffle_partitions) == (3, 4)
     assert (found.source, found.kafka) == ("embedded", None)
     offline = probe_settings(replace(original, load="offline"), {"source_partitions": 2}, 4e4)
-    assert (offline.load, offline.rate_per_s, offline.load_s) == ("offline", 4e4, 12.0)
-    limited = replace(original, load="offline", max_rows_per_batch=200_000)
-    assert probe_settings(limited, {"source_partitions": 2}, 4e4).rate_per_s == 8e4
+    assert (offline.load, offline.load_s) == ("offline", original.load_s)
+    assert offline.rate_per_s * offline.load_s == pytest.approx(40 * 4e4), "what the query processes in 40 s"
+    assert probe_settings(replace(original, load="offline"), {"source_partitions": 2}, 4e5).rate_per_s == 5e4
 
 
 def test_the_cost_of_a_row_stands_outliers_and_is_never_negative():

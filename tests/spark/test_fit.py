@@ -20,11 +20,7 @@ def calibrated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Calibration("2026-11-16T08:00:00+00:00", this_machine(), {"native": line, "arrow": line}, Verdict.PASS).write()
 
 
-def test_a_prototype_gets_the_load_and_the_state_of_a_query(
-    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fitting, "OFFLINE_WARMUP_S", 1.0)
-    monkeypatch.setattr(fitting, "OFFLINE_S", 1.0)
+def test_a_prototype_gets_the_load_and_the_state_of_a_query(session: Session, tmp_path: Path) -> None:
     # As many micro-batches on a slow machine as on a fast one.
     settings = {"load": "offline", "rate": "20k", "max_rows_per_batch": "5k", "duration": "1s", "warmup": "1s"}
     settings |= {"verify": False, "drain": "180s"}

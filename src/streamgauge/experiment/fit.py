@@ -10,7 +10,6 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,9 +51,8 @@ from streamgauge.workloads import catalogue
 if TYPE_CHECKING:
     from streamgauge.engine.session import Session
 
-# A probe takes about as long as these together.
-WARMUP_S, PROBE_S = 10.0, 15.0
-OFFLINE_WARMUP_S, OFFLINE_S, OFFLINE_BATCHES = 2.0, 10.0, 4
+# A probe is as long as the run whose settings it has, but not longer than these; Java compiles for as long as it runs.
+WARMUP_S, PROBE_S, OFFLINE_S = 60.0, 30.0, 40.0
 # What a run has to answer with pass, or a prototype of it stands for a query that was still finding its pace.
 SETTLED = ("sustained", "steady", "maximum")
 # The loads of the first probe, as a share of what tasks take for a row.
@@ -137,7 +135,8 @@ def fit(
     """Fit a prototype to a run, or to several runs of the same query, with commas between them.
 
     The offline part of an online run counts as a run of its own. Costs per row are best known from an offline run, and
-    what every micro-batch costs from one with arrivals, so a prototype of both is right at more rates.
+    what every micro-batch costs from one with arrivals, so a prototype of both is right at more rates. Every probe has
+    a Java process of its own, as the runs had, unless a session is handed in.
     """
     if probes < 0:
         raise UsageError(f"{probes} probes cannot be made", where="--probes", remedy="use 0 or more")
@@ -149,19 +148,8 @@ def fit(
     fitting = _Fitting(measurements, structure)
     if not probes:
         return fitting.unprobed()
-    with _session(measurements[0].settings, session) as opened, tempfile.TemporaryDirectory() as folder:
-        return fitting.probed(probes, opened, Path(folder), monitor or NoMonitor(), clock or SystemClock())
-
-
-@contextmanager
-def _session(settings: RunSettings, session: "Session | None") -> Iterator["Session"]:
-    from streamgauge.engine.session import SessionSettings, temporary_session
-
-    if session is not None:
-        yield session
-        return
-    with temporary_session(SessionSettings(settings.master, settings.conf)) as opened:
-        yield opened
+    with tempfile.TemporaryDirectory() as folder:
+        return fitting.probed(probes, session, Path(folder), monitor or NoMonitor(), clock or SystemClock())
 
 
 def runs_of(root: Path, reference: str) -> list[StoredRun]:
@@ -402,16 +390,13 @@ class _Fitting:
         notes = ("loads are the whole time of the stages: no probe told what the prototype costs by itself",)
         return self._fitted(found, (), (), notes, 0)
 
-    def probed(self, probes: int, session: "Session", root: Path, monitor: Monitor, clock: Clock) -> Fitted:
+    def probed(self, probes: int, session: "Session | None", root: Path, monitor: Monitor, clock: Clock) -> Fitted:
         """Probe and correct in turns; the last probe is not followed by a correction, unless it is the only one."""
         found = replace(self.draft, application=uncorrected(self.draft, self._begin()))
         cheaper: tuple[str, ...] = ()
-        self._warm(found, session, root, Prefixed(monitor, "before the first probe: "), clock)
         for number in range(1, probes + 1):
             told = Prefixed(monitor, f"probe {number} of {probes}: ")
-            # All events at once first: Java compiles soonest under a full load.
-            backwards = reversed(self._probed_measurements())
-            made = [self._probe(found, one, session, root, told, clock) for one in backwards][::-1]
+            made = [self._probe(found, one, session, root, told, clock) for one in self._probed_measurements()]
             if number == probes and probes > 1:
                 return self._fitted(found, self._errors(made), cheaper, (), probes)
             correction = corrected(found, *self._costs(made))
@@ -427,13 +412,8 @@ class _Fitting:
         offline = [one for one in self.measurements if one.settings.is_offline and one is not self.main]
         return [self.main, *offline[:1]]
 
-    def _warm(self, found: Draft, session: "Session", root: Path, monitor: Monitor, clock: Clock) -> None:
-        """Let Java compile what all micro-batches need: the first probe would else be the slowest by far."""
-        brief = replace(self.main.settings, warmup_s=0.0, duration_s=min(WARMUP_S, self.main.settings.duration_s))
-        self._probe(found, replace(self.main, settings=brief), session, root, monitor, clock)
-
     def _probe(
-        self, found: Draft, one: _Measurement, session: "Session", root: Path, monitor: Monitor, clock: Clock
+        self, found: Draft, one: _Measurement, session: "Session | None", root: Path, monitor: Monitor, clock: Clock
     ) -> Run:
         from streamgauge.prototype.workload import application_workload
 
@@ -535,9 +515,10 @@ class _Fitting:
 
 
 def probe_settings(original: RunSettings, defaults: Mapping[str, Any], rate_per_s: float | None) -> RunSettings:
-    """Return the settings of a run for a probe of its prototype: shorter, and with the partitions of the prototype.
+    """Return the settings of a run for a probe of its prototype: not too long, with the partitions of the prototype.
 
-    Its source and sink are the embedded ones, whatever those of the run are.
+    Where all events are there at once, they are fewer if the query took long for them at its `rate_per_s`. Source and
+    sink are the embedded ones, whatever those of the run are.
     """
     settings = RunSettings(
         rate_per_s=original.rate_per_s,
@@ -551,22 +532,21 @@ def probe_settings(original: RunSettings, defaults: Mapping[str, Any], rate_per_
         source_partitions=defaults["source_partitions"],
         max_rows_per_batch=original.max_rows_per_batch,
         seed=original.seed,
-        verify=False,
+        # It lets Java compile the query before the load begins.
+        verify=original.verify,
         conf=original.conf,
     )
     if not original.is_offline:
         return settings
-    # As many events as the query processes in that time, and some micro-batches at least.
-    rate_per_s = max(
-        rate_per_s or original.rate_per_s, OFFLINE_BATCHES * (original.max_rows_per_batch or 0) / OFFLINE_S
-    )
+    seconds = original.load_s * original.rate_per_s / rate_per_s if rate_per_s else 0.0
+    share = min(1.0, OFFLINE_S / seconds) if seconds else 1.0
     return replace(
         settings,
         load="offline",
         arrivals="constant",
-        rate_per_s=rate_per_s,
-        warmup_s=OFFLINE_WARMUP_S,
-        duration_s=OFFLINE_S,
+        rate_per_s=share * original.rate_per_s,
+        warmup_s=original.warmup_s,
+        duration_s=original.duration_s,
     )
 
 
