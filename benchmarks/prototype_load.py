@@ -24,7 +24,7 @@ from streamgauge.prototype.document import load_application
 from streamgauge.prototype.workload import application_workload
 from streamgauge.report.console import console, plain_table
 
-YSB = Path(__file__).resolve().parents[1] / "examples" / "prototypes" / "ysb.yaml"
+YSB = Path(__file__).resolve().parents[1] / "examples" / "prototypes" / "ysb-storm.yaml"
 LOADS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 JOB_CYCLES = 100e6
 REPETITIONS = 5
@@ -115,7 +115,7 @@ def show_throughput(events: int, cores: int) -> None:
         "one task, reached in turns, sorted before": (in_turns, {"spark.sql.execution.sortBeforeRepartition": "true"}),
     }
     table = plain_table()
-    table.add_column("ysb.yaml without load")
+    table.add_column("ysb-storm.yaml without load")
     for column in ("tuples/s", "share"):
         table.add_column(column, justify="right")
     with temporary_session(SessionSettings(f"local[{cores}]", {}, event_log=False)) as session:

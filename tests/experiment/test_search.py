@@ -214,7 +214,19 @@ def test_what_a_probe_tells_of_the_capacity_leads_to_the_border_whether_it_passe
 
     search = guided(probe, first_rate_per_s=guess, within=0.1)
     width = math.sqrt(1.1)
-    assert rates(search) == pytest.approx([guess, 1000 / width, 1000 * width])
+    # A rate that fails is looked for first, where none has.
+    ends = [1000 * width, 1000 / width] if guess < 1000 else [1000 / width, 1000 * width]
+    assert rates(search) == pytest.approx([guess, *ends])
+
+
+def test_probes_that_tell_too_little_of_the_capacity_do_not_hold_the_search_up():
+    def probe(rate_per_s):
+        told = min(1000.0, 0.75 * 1000 + 0.25 * rate_per_s)
+        return Probe(rate_per_s, PASS if rate_per_s <= 1000 else FAIL, capacity_per_s=told)
+
+    search = guided(probe, first_rate_per_s=650.0, within=0.1)
+    assert search.outcome is Outcome.PRECISE
+    assert len(search.probes) <= 4
     assert search.outcome is Outcome.PRECISE
 
 

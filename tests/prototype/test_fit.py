@@ -152,6 +152,9 @@ def test_a_load_is_what_the_probe_lacks():
     again = corrected(once.draft, Cost({0: 1.4}, 0.5), Cost({0: 1.5}, 0.5))
     assert task(again).processing_us == pytest.approx(0.8)
     assert once.cheaper == again.cheaper == ()
+    half = corrected(once.draft, Cost({0: 1.4}, 0.5), Cost({0: 1.5}, 0.4), share=0.5)
+    assert task(half).processing_us == pytest.approx(0.85)
+    assert 0 < task(half).batch_ms < task(corrected(once.draft, Cost({0: 1.4}, 0.5), Cost({0: 1.4}, 0.2))).batch_ms
 
 
 def test_without_a_probe_the_whole_time_is_the_load():

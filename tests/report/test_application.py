@@ -169,7 +169,7 @@ def test_a_name_without_room_for_a_box_is_written_in_full():
 
 
 def test_a_terminal_without_unicode_gets_plain_characters():
-    text = printed(load_application(EXAMPLES / "ysb.yaml"), 80, 0.8, encoding="ascii")
+    text = printed(load_application(EXAMPLES / "ysb-storm.yaml"), 80, 0.8, encoding="ascii")
     assert text.isascii()
     assert "+----" in text
     assert "v balanced" in text
@@ -183,7 +183,7 @@ def test_a_diamond_is_printed_as_in_the_file():
 
 
 def test_routing_is_written_at_the_end_of_each_edge():
-    application = load_application(EXAMPLES / "ysb.yaml")
+    application = load_application(EXAMPLES / "ysb-storm.yaml")
     arrows = [line.split("▼")[1].strip() for line in printed(application).splitlines() if "▼" in line]
     assert arrows == [task.routing for task in application.tasks]
 

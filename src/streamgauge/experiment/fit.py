@@ -399,7 +399,8 @@ class _Fitting:
             made = [self._probe(found, one, session, root, told, clock) for one in self._probed_measurements()]
             if number == probes and probes > 1:
                 return self._fitted(found, self._errors(made), cheaper, (), probes)
-            correction = corrected(found, *self._costs(made))
+            # The first probe tells most; of what later ones show, more and more is chance.
+            correction = corrected(found, *self._costs(made), share=1 / number)
             found, cheaper = correction.draft, correction.cheaper
         return self._fitted(found, (), cheaper, ("no probe was made with these loads",), probes)
 

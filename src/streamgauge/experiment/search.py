@@ -341,7 +341,14 @@ class Search:
         if self._picture.undecided_span(from_top=True) >= growth * (1 - ROUNDING):
             return None
         limit = self.settings.max_rate_per_s
-        return next(self._guided(highest, limit), min(highest * self._growth, limit))
+        guided = next(self._guided(highest, limit), highest * self._growth)
+        return min(max(guided, self._beyond_capacity), limit)
+
+    @property
+    def _beyond_capacity(self) -> float:
+        """Return a rate that fails by all that probes tell, or 0: below their capacity, they tell too little of it."""
+        most = max(self.capacities_per_s, default=0.0) if self._expected_borders() else 0.0
+        return most * self._half_width
 
     @property
     def _growth(self) -> float:

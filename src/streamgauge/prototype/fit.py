@@ -300,8 +300,8 @@ def uncorrected(found: Draft, measured: Cost) -> Application:
     return corrected(found, measured, nothing).application
 
 
-def corrected(found: Draft, measured: Cost, probed: Cost) -> Correction:
-    """Add to the loads of a prototype what its probe lacks, and take off what it has too much.
+def corrected(found: Draft, measured: Cost, probed: Cost, *, share: float = 1.0) -> Correction:
+    """Add to the loads of a prototype what its probe lacks, and take off what it has too much, or a share of it.
 
     The load of a task goes by the time that tasks of its stage take for a row. What micro-batches take longer besides
     goes to the first task, as a wait once in a micro-batch.
@@ -309,7 +309,7 @@ def corrected(found: Draft, measured: Cost, probed: Cost) -> Correction:
     tasks, cheaper, added_us = [], [], 0.0
     for task in found.application.tasks:
         stage = found.query.stages[found.stage_of[task.name]]
-        missing_us = _missing_us(found, task, measured, probed)
+        missing_us = share * _missing_us(found, task, measured, probed)
         load_us = _stepped((task.processing_us or 0.0) + missing_us, _STEP_US)
         if (task.processing_us or 0.0) + missing_us < -_STEP_US:
             cheaper.append(
@@ -319,7 +319,7 @@ def corrected(found: Draft, measured: Cost, probed: Cost) -> Correction:
         added_us += (load_us - (task.processing_us or 0.0)) * per_event / found.query.at_once(stage.tasks)
         tasks.append(replace(task, processing_us=load_us))
     if measured.batch_s is not None and probed.batch_s is not None:
-        grown_s = measured.batch_s - probed.batch_s
+        grown_s = share * (measured.batch_s - probed.batch_s)
         wait_s = grown_s * (1 - _use(found, probed)) - added_us * 1e-6 * found.query.events
         wait_ms = tasks[0].batch_ms + 1000 * wait_s / found.query.waves
         if wait_ms < -_STEP_MS:
