@@ -1,5 +1,6 @@
 """Does the backlog grow? A robust slope, its interval, and a verdict."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,7 +14,6 @@ MIN_POINTS = 10
 MAX_GAP_SHARE = 0.25
 MIN_LEFT_POINTS = 4
 MAX_GROWTH_OF_EMPTIED = 1.5
-MAX_LEFT_SHARE = 0.2
 MIN_BEHIND_SHARE = 0.5
 
 
@@ -53,32 +53,61 @@ def _decide(slope: Slope, rate_per_s: float, tolerance: float) -> tuple[Verdict,
     return Verdict.UNKNOWN, f"backlog changes by {interval}, too uncertain for {limit}"
 
 
+def _growth(y: Floats) -> float:
+    """Return the level of a backlog in the last third of the time by that in the first."""
+    third = len(y) // 3
+    before, after = float(np.median(y[:third])), float(np.median(y[-third:]))
+    return after / before if before > 0 else float("inf")
+
+
+def _is_emptied(rest: Floats) -> bool:
+    """Tell whether the query caught up whenever it fell behind.
+
+    Between two micro-batches that took all there was, everything that was offered was processed. So it is enough that
+    one is in the first third and one in the last, or that all of the last third are such: then it even made up for
+    what it lacked before. In the end the query must not have been behind for longer than it was before.
+    """
+    emptied, third = np.flatnonzero(rest == 0), math.ceil(len(rest) / 3)
+    if np.all(rest[-max(MIN_LEFT_POINTS, third) :] == 0):
+        return True
+    if not len(emptied) or emptied[0] >= third or emptied[-1] < len(rest) - third:
+        return False
+    longest = int(np.diff(emptied).max(initial=1)) - 1
+    return bool(len(rest) - 1 - emptied[-1] <= longest)
+
+
 def _judge_emptied(y: Floats, rest: Floats, trend: BacklogTrend) -> BacklogTrend:
-    """Judge a noisy backlog that the micro-batches emptied, except for a few after which others did.
+    """Judge a noisy backlog that the micro-batches emptied, except for some after which others did.
 
     A batch of b events takes a + c b seconds, and at the offered rate r the next one holds r (a + c b) of them.
     At capacity, c r = 1, each batch is therefore longer than the last by the fixed cost a, and above capacity by
     more: within some ten batches the backlog has doubled, or an admission limit is reached and no batch empties it
     any more. One that has not was below capacity.
     """
-    third = len(y) // 3
-    before, after = float(np.median(y[:third])), float(np.median(y[-third:]))
-    growth = after / before if before > 0 else float("inf")
+    growth = _growth(y)
     if growth > MAX_GROWTH_OF_EMPTIED:
         return trend
     times = int(np.count_nonzero(rest))
-    who = f"all but {times} of {len(y)} micro-batches, and the last," if times else "every micro-batch"
+    who = f"all but {times} of {len(y)} micro-batches" if times else "every micro-batch"
     level = f"the backlog of the last third of the time is {growth:.2f} times that of the first"
     return replace(trend, verdict=Verdict.PASS, reason=f"{who} took all there was, and {level}")
 
 
 def _judge_left(t: Floats, y: Floats, trend: BacklogTrend, limit_per_s: float) -> BacklogTrend:
-    """Judge a backlog that no micro-batch could take whole: it must not have grown with every one of them."""
+    """Judge a backlog that no micro-batch could take whole: it must not have grown with every one of them.
+
+    Where there are enough of them, it must not have grown at all: the query was behind all the time, and not on the way
+    back.
+    """
     slope_per_s = theil_sen(t, y)
-    if np.any(np.diff(y) <= 0) or slope_per_s <= limit_per_s:
+    if np.all(np.diff(y) > 0) and slope_per_s > limit_per_s:
+        reason = f"no micro-batch took all there was, and the backlog grows by {format_count(slope_per_s)} events/s"
+        return replace(trend, slope_per_s=slope_per_s, verdict=Verdict.FAIL, reason=reason)
+    growth = _growth(y) if len(y) >= MIN_POINTS else 0.0
+    if growth <= 1:
         return trend
-    reason = f"no micro-batch took all there was, and the backlog grows by {format_count(slope_per_s)} events/s"
-    return replace(trend, slope_per_s=slope_per_s, verdict=Verdict.FAIL, reason=reason)
+    level = f"the backlog of the last third of the time is {growth:.2f} times that of the first"
+    return replace(trend, verdict=Verdict.FAIL, reason=f"no micro-batch took all there was, and {level}")
 
 
 def judge_backlog(
@@ -95,8 +124,9 @@ def judge_backlog(
     Fail when the slope's interval lies above `tolerance` times the rate, pass when it lies below twice that,
     else unknown. Fewer than ten points, or none for a quarter of the time, are unknown: silence is not success.
     `left` is what each micro-batch left behind because an admission limit cut it short. Where the slope alone
-    decides nothing it may: a backlog that the batches took whole, the last and at least four in five of all, passes
-    as long as its level stays, and one that none of at least four took whole fails when it grew with each of them.
+    decides nothing it may: a backlog that batches of the first and of the last third took whole, or all of the last
+    third, passes as long as its level stays. One that none of at least four took whole fails when it grew with each of
+    them, and one that none of at least ten did when its level has risen.
     A backlog that every batch took whole passes in spite of its slope, as long as its level stays: it is what came
     during one batch, and it rises while the next batches find their length.
     """
@@ -111,8 +141,7 @@ def judge_backlog(
     rest, is_unknown = np.asarray(left, dtype=float), trend.verdict is Verdict.UNKNOWN
     if np.all(rest > 0):
         return _judge_left(t, y, trend, tolerance * rate_per_s) if is_unknown else trend
-    allowed = MAX_LEFT_SHARE * len(rest) if is_unknown else 0
-    is_emptied = rest[-1] == 0 and np.count_nonzero(rest) <= allowed
+    is_emptied = _is_emptied(rest) if is_unknown else not np.any(rest)
     return _judge_emptied(y, rest, trend) if is_emptied and len(t) >= MIN_POINTS else trend
 
 
