@@ -85,6 +85,18 @@ def test_a_query_that_catches_up_under_load_and_stays_level_passes():
     assert judge_backlog(times_s, backlog, rate_per_s=8.19, left=left[::-1]).verdict is Verdict.UNKNOWN
 
 
+def test_a_query_that_falls_behind_for_good_fails():
+    """As measured: after 30 s of the load no micro-batch took all there was any more."""
+    times_s = [25.0, 27.1, 29.9, 32.7, 36.1, 38.7, 41.6, 44.5, 47.6, 50.6, 53.6]
+    backlog = [18.1, 24.3, 26.0, 30.9, 32.6, 33.2, 33.0, 33.7, 34.3, 34.7, 21.5]
+    left = [0.0, 0.0, 1.5, 1.5, 9.3, 7.9, 7.7, 6.4, 8.2, 8.8, 9.2]
+    trend = judge_backlog(times_s, backlog, rate_per_s=8.84, left=left)
+    assert trend.verdict is Verdict.FAIL
+    assert trend.reason.startswith("none of the last 9 of 11 micro-batches took all there was")
+    recent = [0.0] * 7 + left[7:]
+    assert judge_backlog(times_s, backlog, rate_per_s=8.84, left=recent).verdict is Verdict.UNKNOWN
+
+
 def test_a_query_that_is_behind_all_the_time_fails_unless_it_is_on_the_way_back():
     """As measured: in 30 s no micro-batch took all there was."""
     times_s = [26.7, 29.5, 32.9, 35.7, 38.2, 40.8, 43.7, 46.7, 50.5, 53.6]

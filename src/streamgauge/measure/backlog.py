@@ -93,21 +93,28 @@ def _judge_emptied(y: Floats, rest: Floats, trend: BacklogTrend) -> BacklogTrend
     return replace(trend, verdict=Verdict.PASS, reason=f"{who} took all there was, and {level}")
 
 
-def _judge_left(t: Floats, y: Floats, trend: BacklogTrend, limit_per_s: float) -> BacklogTrend:
-    """Judge a backlog that no micro-batch could take whole: it must not have grown with every one of them.
+def _behind(rest: Floats) -> int:
+    """Return how many micro-batches in a row left something behind, counted from the last one."""
+    emptied = np.flatnonzero(rest == 0)
+    return len(rest) - 1 - int(emptied[-1]) if len(emptied) else len(rest)
 
-    Where there are enough of them, it must not have grown at all: the query was behind all the time, and not on the way
-    back.
+
+def _judge_left(t: Floats, y: Floats, rest: Floats, trend: BacklogTrend, limit_per_s: float) -> BacklogTrend:
+    """Judge a backlog that micro-batches could not take whole.
+
+    Where none could, it must not have grown with every one of them. Where those of at least the last half could not,
+    and there are enough of them, it must not have grown at all: the query was behind, and not on the way back.
     """
-    slope_per_s = theil_sen(t, y)
-    if np.all(np.diff(y) > 0) and slope_per_s > limit_per_s:
+    slope_per_s, behind = theil_sen(t, y), _behind(rest)
+    if behind == len(rest) and np.all(np.diff(y) > 0) and slope_per_s > limit_per_s:
         reason = f"no micro-batch took all there was, and the backlog grows by {format_count(slope_per_s)} events/s"
         return replace(trend, slope_per_s=slope_per_s, verdict=Verdict.FAIL, reason=reason)
-    growth = _growth(y) if len(y) >= MIN_POINTS else 0.0
+    growth = _growth(y) if len(y) >= MIN_POINTS and behind >= MIN_BEHIND_SHARE * len(rest) else 0.0
     if growth <= 1:
         return trend
     level = f"the backlog of the last third of the time is {growth:.2f} times that of the first"
-    return replace(trend, verdict=Verdict.FAIL, reason=f"no micro-batch took all there was, and {level}")
+    reason = f"none of the last {behind} of {len(rest)} micro-batches took all there was, and {level}"
+    return replace(trend, verdict=Verdict.FAIL, reason=reason)
 
 
 def judge_backlog(
@@ -126,7 +133,7 @@ def judge_backlog(
     `left` is what each micro-batch left behind because an admission limit cut it short. Where the slope alone
     decides nothing it may: a backlog that batches of the first and of the last third took whole, or all of the last
     third, passes as long as its level stays. One that none of at least four took whole fails when it grew with each of
-    them, and one that none of at least ten did when its level has risen.
+    them, and one of at least ten batches that none of the last half took whole when its level has risen.
     A backlog that every batch took whole passes in spite of its slope, as long as its level stays: it is what came
     during one batch, and it rises while the next batches find their length.
     """
@@ -139,10 +146,10 @@ def judge_backlog(
     if left is None or trend.verdict is Verdict.PASS or len(t) < MIN_LEFT_POINTS:
         return trend
     rest, is_unknown = np.asarray(left, dtype=float), trend.verdict is Verdict.UNKNOWN
-    if np.all(rest > 0):
-        return _judge_left(t, y, trend, tolerance * rate_per_s) if is_unknown else trend
     is_emptied = _is_emptied(rest) if is_unknown else not np.any(rest)
-    return _judge_emptied(y, rest, trend) if is_emptied and len(t) >= MIN_POINTS else trend
+    if is_emptied:
+        return _judge_emptied(y, rest, trend) if len(t) >= MIN_POINTS else trend
+    return _judge_left(t, y, rest, trend, tolerance * rate_per_s) if is_unknown else trend
 
 
 def _judge_slope(
