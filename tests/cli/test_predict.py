@@ -101,7 +101,7 @@ def test_the_plan_of_an_evaluation_starts_nothing(call, tmp_path):
     found = call("model", "evaluate", "ysb", "--quick", "--plan", "--json")
     assert found.code == 0
     assert found.document["runs"] == 7
-    assert found.document["expected_duration_s"] <= 600
+    assert found.document["expected_duration_s"] <= 720
     assert not (tmp_path / "runs").exists()
     assert "about" in call("model", "evaluate", "--plan").out
     assert call("model", "evaluate", "ybs", "--quick").code == 2

@@ -115,4 +115,4 @@ def test_the_example_of_the_page_is_the_word_count_of_the_examples():
 
 def test_the_examples_of_the_page_exist():
     (sentence,) = [line for line in PAGE.splitlines() if line.startswith("The folder `examples/prototypes`")]
-    assert set(re.findall(r"`(\w+)`", sentence)) == {path.stem for path in Path(EXAMPLES).glob("*.yaml")}
+    assert set(re.findall(r"`([\w-]+)`", sentence)) == {path.stem for path in Path(EXAMPLES).glob("*.yaml")}
