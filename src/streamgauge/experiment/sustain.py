@@ -241,7 +241,7 @@ class _Searching:
     def _guess(self, parts: Parts, writer: SetWriter) -> float | None:
         """Return about where the border is: what the query reaches when all events are there at once.
 
-        Seven searches ended between 65 % and 125 % of it: a query that waits for events is compiled later, and this
+        Six searches ended between 65 % and 125 % of it: a query that waits for events is compiled later, and this
         one has not run for long.
         """
         from streamgauge.engine.session import SessionSettings, temporary_session
