@@ -60,6 +60,16 @@ def _growth(y: Floats) -> float:
     return after / before if before > 0 else float("inf")
 
 
+def _level(growth: float) -> str:
+    return f"the backlog of the last third of the time is {growth:.2f} times that of the first"
+
+
+def _behind(rest: Floats) -> int:
+    """Return how many micro-batches in a row left something behind, counted from the last one."""
+    emptied = np.flatnonzero(rest == 0)
+    return len(rest) - 1 - int(emptied[-1]) if len(emptied) else len(rest)
+
+
 def _is_emptied(rest: Floats) -> bool:
     """Tell whether the query caught up whenever it fell behind.
 
@@ -73,7 +83,7 @@ def _is_emptied(rest: Floats) -> bool:
     if not len(emptied) or emptied[0] >= third or emptied[-1] < len(rest) - third:
         return False
     longest = int(np.diff(emptied).max(initial=1)) - 1
-    return bool(len(rest) - 1 - emptied[-1] <= longest)
+    return _behind(rest) <= longest
 
 
 def _judge_emptied(y: Floats, rest: Floats, trend: BacklogTrend) -> BacklogTrend:
@@ -89,14 +99,7 @@ def _judge_emptied(y: Floats, rest: Floats, trend: BacklogTrend) -> BacklogTrend
         return trend
     times = int(np.count_nonzero(rest))
     who = f"all but {times} of {len(y)} micro-batches" if times else "every micro-batch"
-    level = f"the backlog of the last third of the time is {growth:.2f} times that of the first"
-    return replace(trend, verdict=Verdict.PASS, reason=f"{who} took all there was, and {level}")
-
-
-def _behind(rest: Floats) -> int:
-    """Return how many micro-batches in a row left something behind, counted from the last one."""
-    emptied = np.flatnonzero(rest == 0)
-    return len(rest) - 1 - int(emptied[-1]) if len(emptied) else len(rest)
+    return replace(trend, verdict=Verdict.PASS, reason=f"{who} took all there was, and {_level(growth)}")
 
 
 def _judge_left(t: Floats, y: Floats, rest: Floats, trend: BacklogTrend, limit_per_s: float) -> BacklogTrend:
@@ -112,8 +115,7 @@ def _judge_left(t: Floats, y: Floats, rest: Floats, trend: BacklogTrend, limit_p
     growth = _growth(y) if len(y) >= MIN_POINTS and behind >= MIN_BEHIND_SHARE * len(rest) else 0.0
     if growth <= 1:
         return trend
-    level = f"the backlog of the last third of the time is {growth:.2f} times that of the first"
-    reason = f"none of the last {behind} of {len(rest)} micro-batches took all there was, and {level}"
+    reason = f"none of the last {behind} of {len(rest)} micro-batches took all there was, and {_level(growth)}"
     return replace(trend, verdict=Verdict.FAIL, reason=reason)
 
 
