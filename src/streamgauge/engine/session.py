@@ -34,7 +34,10 @@ ARCHIVE = "streamgauge.zip"
 
 @dataclass(frozen=True)
 class SessionSettings:
-    """What a Spark session needs to know before it starts."""
+    """What a Spark session needs to know before it starts.
+
+    In one without an event log nothing is measured, so it need not be steady either.
+    """
 
     master: str
     conf: Mapping[str, str]
@@ -80,17 +83,31 @@ class Session:
                     self.spark.conf.set(key, value)
 
 
-def _memory(share: float) -> str:
+def _heap_gib() -> int:
+    """Return the memory of a local session: a quarter of the machine's, 1 GiB at least and 4 at most."""
     import psutil
 
-    gib = psutil.virtual_memory().total / 2**30
-    return f"{max(1, min(8, round(gib * share)))}g"
+    return max(1, min(4, int(psutil.virtual_memory().total / 2**30 / 4)))
+
+
+def _steady_heap(settings: SessionSettings) -> str:
+    """Return the options with which Java has all of its heap, and has written to it, before anything is measured.
+
+    The first write to a page takes up to some microseconds, on virtual machines above all. By default Java takes more
+    and more of its heap into use while the load runs, and micro-batches that do take several times as long as others.
+    """
+    import psutil
+
+    is_roomy = psutil.virtual_memory().available >= 2 * _heap_gib() * 2**30
+    if not settings.is_local or not settings.event_log or "spark.driver.memory" in settings.conf or not is_roomy:
+        return ""
+    return f"-Xms{_heap_gib()}g -XX:+AlwaysPreTouch -XX:+UseTransparentHugePages "
 
 
 def spark_conf(settings: SessionSettings, scratch: Path) -> dict[str, str]:
     """Return the whole configuration; what the user sets wins."""
     local = {
-        "spark.driver.memory": _memory(0.25),
+        "spark.driver.memory": f"{_heap_gib()}g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         # Spark's default starts four processes for every file of a checkpoint on a local disk.
@@ -107,7 +124,8 @@ def spark_conf(settings: SessionSettings, scratch: Path) -> dict[str, str]:
         "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         # Whole stages become single methods, some of them longer than Java compiles by default.
         "spark.driver.extraJavaOptions": (
-            f"-XX:-DontCompileHugeMethods -Djava.io.tmpdir={scratch / 'tmp'} -Dderby.system.home={scratch}"
+            f"{_steady_heap(settings)}-XX:-DontCompileHugeMethods "
+            f"-Djava.io.tmpdir={scratch / 'tmp'} -Dderby.system.home={scratch}"
         ),
         "spark.executor.extraJavaOptions": "-XX:-DontCompileHugeMethods",
         "spark.sql.session.timeZone": "UTC",
