@@ -94,6 +94,16 @@ def test_a_tail_keeps_the_load_and_adds_events_after_it(schedule, events, after_
 
 
 @given(schedules())
+def test_a_load_followed_by_itself_begins_as_it_was(schedule):
+    longer = schedule.repeated()
+    assert (longer.total, longer.end_us) == (2 * schedule.total, 2 * schedule.end_us + 1)
+    assert longer.created(schedule.end_us) == schedule.total
+    assert np.array_equal(longer.times_us(np.arange(schedule.total)), all_times(schedule))
+    again = longer.times_us(np.arange(schedule.total, longer.total))
+    assert np.array_equal(again, all_times(schedule) + schedule.end_us + 1)
+
+
+@given(schedules())
 def test_a_saved_schedule_is_read_back_equal(tmp_path_factory, schedule):
     path = tmp_path_factory.mktemp("schedule") / "schedule.npy"
     schedule.save(path)

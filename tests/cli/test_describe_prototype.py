@@ -72,14 +72,6 @@ def test_a_calibration_that_cannot_be_read_does_not_hide_the_graph(call, cache):
     assert "! loads are not shown as time" in result.out
 
 
-def test_an_application_that_cannot_be_run_is_drawn_and_that_is_said(call, tmp_path):
-    path = tmp_path / "external.yaml"
-    path.write_text("datastream: {external: {kafka: {server: 'broker:9092'}}}\nworkflow: {depth: 3}\n")
-    result = call("describe", str(path), "--json")
-    assert result.code == 0
-    assert "cannot be run" in result.document["warnings"][-1]
-
-
 def test_mistakes_of_a_file_are_told_with_their_lines(call, tmp_path):
     path = tmp_path / "wrong.yaml"
     path.write_text("workflow:\n  dept: 3\n")

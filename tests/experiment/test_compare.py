@@ -560,6 +560,9 @@ def test_runs_of_different_settings_are_no_repetitions_but_seeds_may_differ(shel
     seeds = f"{shelf.one(seed=1)},{shelf.one(seed=2)}"
     (comparison,) = shelf.compare(seeds, f"{shelf.one(seed=2)},{shelf.one(seed=1)}").comparisons
     assert comparison.differences == ()
+    # What comes after the load is no part of a run.
+    explored = f"{shelf.one(explore=True)},{shelf.one(explore=False)}"
+    assert shelf.compare(explored, f"{shelf.one(explore=False)},{shelf.one(explore=True)}").comparisons
 
 
 def test_e6_every_difference_of_machine_versions_and_settings_is_named_with_both_values(shelf):

@@ -109,7 +109,7 @@ def test_a_complete_gate_lets_every_event_exist_whatever_the_time(tmp_path):
     source = EmbeddedReader({"control": str(tmp_path), "partitions": "2", "admission_target_s": "3.0"})
     Gate(ORIGIN_US, ORIGIN_US + 5_000_000).write(tmp_path)
     assert source.reportLatestOffset() == {"n": 501}
-    Gate(ORIGIN_US, ORIGIN_US + 5_000_000, is_complete=True).write(tmp_path)
+    Gate(ORIGIN_US, ORIGIN_US + 5_000_000, created=SCHEDULE.total + 3).write(tmp_path)
     assert source.reportLatestOffset() == {"n": 2_003}
 
 
@@ -379,7 +379,7 @@ def test_a_sink_of_at_least_once_may_double_but_not_lose():
     assert judge_results(foreign, "at-least-once").verdict is Verdict.FAIL
 
 
-def test_a_drawn_sequence_lies_inside_the_load_in_order_and_can_be_written_down():
+def test_f7_a_drawn_sequence_lies_inside_the_load_in_order_and_can_be_written_down():
     for seed in range(20):
         drawn = draw_faults(seed, ["driver", "pause", "sink-stall"], load_s=60.0, count=4)
         times_s = [fault.at_s for fault in drawn]
@@ -389,7 +389,7 @@ def test_a_drawn_sequence_lies_inside_the_load_in_order_and_can_be_written_down(
     assert len({draw_faults(seed, KINDS, load_s=60.0) for seed in range(20)}) > 15
 
 
-def test_shrinking_finds_the_one_fault_that_matters_and_asks_few_questions():
+def test_f7_shrinking_finds_the_one_fault_that_matters_and_asks_few_questions():
     faults = [PlannedFault(float(n), "pause") for n in range(16)]
     asked = []
 

@@ -79,7 +79,8 @@ def test_runs_are_made_in_the_given_order_with_the_arguments_of_their_configurat
     text = HEAD + "runs: [{workload: [ysb, nexmark-q1], rate: 10k, repetitions: 2, conf: {spark.a: 1}}]\n"
     results = run_planned(planned(text), writer, root=tmp_path, monitor=watcher, run=fake)
     assert fake.workloads == ["ysb", "nexmark-q1", "ysb", "nexmark-q1"]
-    assert fake.calls[0] == {"workload": "ysb", "parameters": {}, "rate": 10_000.0, "conf": {"spark.a": "1"}}
+    asked = {"workload": "ysb", "parameters": {}, "rate": 10_000.0, "conf": {"spark.a": "1"}}
+    assert fake.calls[0] == asked | {"explore": False}
     assert [result.run_id for result in results] == open_set(tmp_path, writer.set_id).run_ids
     assert watcher.phases[1] == "2 of 4, nexmark-q1[rate=10k,conf.spark.a=1]#1: measure"
 

@@ -122,6 +122,25 @@ def command(*words: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+PROTOTYPE = """
+pipeline:
+  tasks:
+    - {{name: clicks, kafka: {{server: "{server}", topic: proto}}, data: {{size: 8, values: 50}}, flow: {{rate: 2000}}}}
+    - {{name: work, parents: [clicks], parallelism: 2, routing: hash, processing: 1}}
+"""
+
+
+def test_a_prototype_reads_the_topic_that_its_file_names(servers, tmp_path):
+    file = tmp_path / "clicks.yaml"
+    file.write_text(PROTOTYPE.format(server=servers.kafka))
+    asked = {"warmup": "1s", "duration": "3s", "drain": "90s", "verify": False}
+    found = run(str(file), runs=servers.runs, session=servers.session, **asked)
+    configuration = found.stored().document["configuration"]
+    assert [configuration[name] for name in ("source", "topic", "rate_per_s")] == ["kafka", "proto", 2000.0]
+    assert (found.summary["records"], found.summary["events_processed"]) == (8_000, 8_000)
+    assert found.summary["malformed_records"] == 0
+
+
 def test_counts_in_redis_have_yahoos_layout_and_writing_them_again_changes_nothing(servers):
     client = connect_redis(servers.redis)
     client.set("foreign", "stays")

@@ -11,6 +11,7 @@ from streamgauge.clock import ManualClock
 from streamgauge.errors import InvalidExperimentError, UsageError
 from streamgauge.model import OutputCurve, Stage, TaskCost, fit_model, fit_runs, make_sample, sample_of
 from streamgauge.model.query import PHASES
+from streamgauge.model.sample import with_explored
 from streamgauge.store import RunWriter, open_run
 
 from .made_up import CHANCE, PHASES_S, run_of, sample_of_run, samples, three_stages, windowed
@@ -118,6 +119,48 @@ def test_micro_batches_of_one_size_leave_the_split_to_an_assumption():
     assert high - low > 0.15e-6
     fixed = cost(fitted, 0, "fixed_s")[0]
     assert fixed + 50_000 * value == pytest.approx(0.008 + 0.060, rel=0.02)
+
+
+def explored(query, *rates):
+    """Return the columns of three micro-batches at each rate, as if they had come after a load."""
+    parts = []
+    for seed, rate_per_s in enumerate(rates, 50):
+        batches, tasks = run_of(query, seed, rate_per_s=rate_per_s, trigger_s=1.0, duration_s=20.0).columns()
+        chosen = batches["batch_id"][10:13]
+        inside = np.isin(tasks["batch_id"], chosen)
+        batches = {name: column[10:13] for name, column in batches.items()}
+        tasks = {name: column[inside] for name, column in tasks.items()}
+        batches["batch_id"], tasks["batch_id"] = batches["batch_id"] + 1000 * seed, tasks["batch_id"] + 1000 * seed
+        parts.append((batches, tasks))
+    return [{name: np.concatenate([part[k][name] for part in parts]) for name in parts[0][k]} for k in (0, 1)]
+
+
+def test_m5_micro_batches_of_other_sizes_after_the_load_tell_what_a_row_costs():
+    # The first stage has far more fixed work than is usual, so the assumption is wrong.
+    true = three_stages()
+    first = replace(true.stages[0], cost=TaskCost(wait_s=0.030, fixed_s=0.040, per_row_s=0.8e-6))
+    true = replace(true, stages=(first, *true.stages[1:]))
+    run = run_of(true, 7, trigger_s=1.0)
+    alone = make_sample(run.facts, *run.columns())
+    helped = with_explored(alone, run.columns()[0], *explored(true, 25_000.0, 200_000.0, 400_000.0))
+    assert helped.explored is not None
+    assert helped.explored.batches == 9
+    assert cost(fit_model([alone], draws=5), 0, "per_row_s")[0] > 1.1e-6
+    fitted = fit_model([helped], draws=20)
+    assert cost(fitted, 0, "per_row_s")[0] == pytest.approx(0.8e-6, rel=0.08)
+    assert cost(fitted, 0, "fixed_s")[0] == pytest.approx(0.040, rel=0.1)
+    # They are no part of the load: noise, levels and rates are those of the run.
+    assert len(fitted.query.noise.factors) == alone.batches
+    assert [point.rate_per_s for point in fitted.ranges.runs] == pytest.approx([100_000], rel=0.02)
+    assert fitted.ranges.task_rows[1] > 150_000
+
+
+def test_explored_micro_batches_with_other_stages_are_left_out():
+    run = run_of(three_stages(), 7, trigger_s=1.0)
+    sample = make_sample(run.facts, *run.columns())
+    batches, tasks = explored(three_stages(), 25_000.0)
+    torn = {name: column[tasks["partition"] == 0] for name, column in tasks.items()}
+    assert with_explored(sample, run.columns()[0], batches, torn) == sample
 
 
 def test_odd_micro_batches_of_a_run_of_one_size_do_not_decide_what_a_row_costs():

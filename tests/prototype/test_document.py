@@ -244,7 +244,7 @@ def test_a_topic_makes_an_external_source():
     assert task.sources[0].topic == Topic("a:1,b:2", "namb_default", "namb_topic")
     both = read(f"datastream:\n  synthetic: {{}}\n  {external}\n")
     assert both.sources[0].topic
-    assert both.warnings == ("line 2: synthetic has no effect: kafka.server makes the source an external one",)
+    assert both.warnings == ()
     without = read("datastream: {external: {kafka: {topic: t}}}")
     assert without.sources[0].topic is None
     assert without.warnings == ("line 1: kafka has no effect without a server",)
@@ -399,6 +399,10 @@ def test_all_mistakes_are_shown_at_once_with_line_mark_and_remedy(name):
         (
             "datastream: {external: {kafka: {server: a:1}}}\nworkflow: {connection: {shape: star}}",
             "1:41: a star has two sources, but there is one topic",
+        ),
+        (
+            "pipeline: {tasks: [{name: a, kafka: {server: 'b:1'}}, {name: c}, {name: t, parents: [a, c]}]}",
+            '1:46: "a" reads a topic, but there are 2 sources',
         ),
         ("dataflow: {}\nworkflow: {}", '2:1: "workflow" is the same as "dataflow" in line 1'),
         ("workflow: {}\nworkflow: {}", '2:1: "workflow" is there already, in line 1'),

@@ -109,7 +109,7 @@ def test_windows_have_as_many_partitions_as_their_task():
     assert "shuffle.partitions" not in export_program(LINEAR)
 
 
-def test_what_cannot_be_run_cannot_be_exported():
+def test_a_program_reads_no_topic():
     external = pipeline(replace(source(), topic=Topic("broker:9092")), *LINEAR.tasks)
-    with pytest.raises(InvalidExperimentError, match="cannot be run yet"):
+    with pytest.raises(InvalidExperimentError, match="source reads the topic namb_topic"):
         export_program(external)

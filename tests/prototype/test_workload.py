@@ -92,6 +92,15 @@ def test_sources_without_limit_exist_at_once_unless_the_user_gives_a_rate():
     assert with_defaults({"rate": "10k", "load": "offline"}, defaults)["load"] == "offline"
 
 
+def test_a_topic_is_where_events_come_from_unless_they_are_to_be_made_here():
+    external = replace(source(flow=UNLIMITED), topic=Topic("broker:9092", name="clicks"))
+    defaults = defaults_of(pipeline(external, *LINEAR.tasks))
+    assert with_defaults({}, defaults) == defaults
+    assert (defaults["source"], defaults["kafka"], defaults["topic"]) == ("kafka", "broker:9092", "clicks")
+    assert {"load", "rate"} & set(defaults) == set()
+    assert set(with_defaults({"source": "embedded"}, defaults)) == {"source", "source_partitions"}
+
+
 def test_there_are_fewer_tuples_at_once_the_longer_each_of_them_takes():
     light, heavy, waiting = (
         defaults_of(pipeline(source(flow=UNLIMITED), Task("work", 1, ("source",), **load)))["rate"]
@@ -159,7 +168,10 @@ def test_a_calibration_of_another_machine_is_refused(calibrated, monkeypatch):
 @pytest.mark.parametrize(
     ("application", "told"),
     [
-        (pipeline(replace(source(), topic=Topic("broker:9092")), *LINEAR.tasks), "source reads the topic namb_topic"),
+        (
+            pipeline(replace(source("a"), topic=Topic("broker:9092")), source("b"), Task("t", 1, ("a", "b"))),
+            "a reads the topic namb_topic, and there are 2 sources",
+        ),
         (pipeline(source("a", flow=UNLIMITED), source("b"), Task("t", 1, ("a", "b"))), "a is as fast as possible"),
         (pipeline(source(data=Data(9, 10**8, "zipf")), *LINEAR.tasks), "100M values, and zipf ones can be 10M"),
         (

@@ -666,7 +666,7 @@ def test_the_command_repeats_settings_and_parameters(tmp_path):
 def test_defaults_of_the_workload_are_not_repeated():
     from streamgauge.workloads import find_workload
 
-    stored = asked("nexmark-q5", find_workload("nexmark-q5").parameters().model_dump())
+    stored = asked("nexmark-q5", find_workload("nexmark-q5").parameters().model_dump(), explore=True)
     lines = "--rate 1000", "--duration 20s", "--warmup 5s", "--trigger 0s", "--cores 2"
     assert command(stored) == " \\\n  ".join(["streamgauge run nexmark-q5", *lines])
 

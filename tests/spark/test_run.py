@@ -1,6 +1,9 @@
 """Whole runs on a real Spark session, short ones; nothing here depends on how fast the machine is."""
 
 import json
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,9 @@ from streamgauge.engine.session import Session
 from streamgauge.errors import InvalidExperimentError, RunFailedError, StreamgaugeError
 from streamgauge.experiment.run import run
 from streamgauge.measure import check_batches
-from streamgauge.store import list_runs
+from streamgauge.model import sample_of
+from streamgauge.report.html.command import command
+from streamgauge.store import StoredRun, list_runs, open_run
 from streamgauge.workloads import find_workload
 
 CONTRACT = {
@@ -143,3 +148,52 @@ def test_an_online_run_offers_half_of_what_its_offline_part_reached(session: Ses
     assert result.summary["offered_rate_per_s"] == pytest.approx(result.summary["offline_rate_per_s"] / 2, rel=0.01)
     assert [r.run_id for r in list_runs(tmp_path)] == [result.run_id]
     assert [r.run_id for r in list_runs(result.path / "offline")] == [result.summary["offline_run_id"]]
+
+
+def _rows_by_task(stored: StoredRun) -> list[tuple[int, ...]]:
+    """Return what every task read and wrote; in a word count, how many rows leave one depends on the words."""
+    tasks = stored.table("tasks").to_pandas().sort_values(["batch_id", "stage_id", "partition"])
+    columns = ["batch_id", "partition", "shuffle_read_rows", "shuffle_write_rows"]
+    return list(tasks[columns].itertuples(index=False, name=None))
+
+
+def test_e7_the_command_of_a_report_repeats_a_run_with_the_same_input_and_verdict(
+    session: Session, tmp_path: Path
+) -> None:
+    asked = SHORT | {"load": "offline", "warmup": "0s", "max_rows_per_batch": 2_000, "seed": 7, "cores": 2}
+    first = run("streambench-wordcount", runs=tmp_path, session=session, **asked).stored()
+    other = run("streambench-wordcount", runs=tmp_path, session=session, **(asked | {"seed": 8})).stored()
+    words = shlex.split(command(first).replace("\\\n", ""))[1:]
+    done = subprocess.run(
+        [sys.executable, "-m", "streamgauge", *words, "--json", "-q", "--runs", str(tmp_path / "again")],
+        capture_output=True, text=True, timeout=180,
+    )  # fmt: skip
+    (listed,) = list_runs(tmp_path / "again")
+    again = open_run(tmp_path / "again", listed.run_id)
+    verdicts = [stored.document["verdict"] for stored in (first, again)]
+    assert (done.returncode, verdicts) == (0, ["pass", "pass"]), done.stderr
+    assert again.document["configuration"] == first.document["configuration"]
+    assert (again.path / "schedule.npy").read_bytes() == (first.path / "schedule.npy").read_bytes()
+    assert _rows_by_task(again) == _rows_by_task(first) != _rows_by_task(other)
+
+
+def test_micro_batches_of_other_sizes_after_the_load_are_no_part_of_the_run(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("streamgauge.experiment.explore.LEAST_DURATION_S", 3.0)
+    monkeypatch.setattr("streamgauge.experiment.run.SHARE", 10.0)
+    found = run("ysb", runs=tmp_path, session=session, **SHORT)
+    stored = found.stored()
+    assert (found.summary["events"], found.summary["events_processed"]) == (10_000, 10_000)
+    assert [f["verdict"] for f in found.summary["findings"] if f["question"] == "evidence"] == ["pass"]
+    explored, tasks = stored.table("explored").to_pandas(), stored.table("explored_tasks").to_pandas()
+    assert explored["first"].min() == 10_000
+    assert set(explored["batch_id"]).isdisjoint(batch.batch_id for batch in stored.batches())
+    assert set(tasks["batch_id"]) >= set(explored["batch_id"])
+    assert set(tasks["batch_id"]).isdisjoint(stored.table("tasks").to_pandas()["batch_id"])
+    # Sizes differ by far, and the last ones find only what came after the jump of event time.
+    assert explored["events"].max() > 8 * explored["events"].min()
+    assert explored["watermark_us"].max() - explored["watermark_us"].min() > 80_000 * 1e6
+    sample = sample_of(stored, least=1)
+    assert sample.explored is not None
+    assert sample.explored.batches >= 8

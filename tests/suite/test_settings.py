@@ -11,7 +11,7 @@ from streamgauge.located import Place, Scalar, read_value
 from streamgauge.suite.settings import GROUPS, SETTINGS
 
 # A file that is shared does not say where servers are and how to log in.
-NOT_IN_SUITES = {"kafka", "format", "kafka_options", "external_load", "redis"}
+NOT_IN_SUITES = {"kafka", "format", "kafka_options", "external_load", "redis", "explore"}
 PARAMETERS = inspect.signature(parse_settings).parameters
 
 

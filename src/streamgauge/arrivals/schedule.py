@@ -158,6 +158,13 @@ class Schedule:
             np.append(self.count, [self.total, self.total + events]),
         )
 
+    def repeated(self) -> "Schedule":
+        """Return the load followed by itself a microsecond after its end, when all of its events are created."""
+        return Schedule(
+            np.append(self.time_us, self.time_us + self.end_us + 1),
+            np.append(self.count, self.count + self.total),
+        )
+
     def save(self, path: Path) -> None:
         """Write the knots to a file that `load` reads."""
         np.save(path, np.stack([self.time_us, self.count]))

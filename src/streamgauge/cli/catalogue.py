@@ -1,16 +1,13 @@
 """`list` and `describe`: what can be run, what exactly it computes, and what an arrival law offers."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from streamgauge.cli.load_options import refuse_wrong_prototype
 from streamgauge.cli.options import Json, Seed, print_json
-from streamgauge.errors import EnvironmentNotReadyError, InvalidExperimentError, UsageError, closest
-
-if TYPE_CHECKING:
-    from streamgauge.prototype import Application
+from streamgauge.errors import EnvironmentNotReadyError, UsageError, closest
 
 
 def list_workloads(json_: Json = False) -> None:
@@ -96,7 +93,6 @@ def _describe_prototype(path: Path, *, as_json: bool) -> None:
 
     application = load_application(path)
     ns_per_cycle, notes = _cycle_cost()
-    notes += _objections(application, path)
     if as_json:
         print_json(describe_application(application, ns_per_cycle, notes))
     else:
@@ -117,14 +113,3 @@ def _cycle_cost() -> tuple[float | None, list[str]]:
     except EnvironmentNotReadyError as error:
         return None, [f"loads are not shown as time: {error.what}"]
     return known.ns_per_cycle("native"), []
-
-
-def _objections(application: "Application", path: Path) -> list[str]:
-    """Return why the application cannot be run, though it can be drawn."""
-    from streamgauge.prototype.workload import refuse
-
-    try:
-        refuse(application, where=str(path))
-    except InvalidExperimentError as error:
-        return [f"this cannot be run: {error.what}; {error.remedy}"]
-    return []

@@ -32,7 +32,7 @@ Sequence = Annotated[int | None, typer.Option("--sequence", metavar="SEED", help
 Count = Annotated[int, typer.Option("--count", min=1, max=20, help="How many faults to draw.")]
 
 
-@runs_workload(without=("load", "warmup", "events", "source", "sink", "mode", "latency", "verify"))
+@runs_workload(without=("load", "warmup", "events", "source", "sink", "mode", "latency", "verify", "explore"))
 def fault(
     workload: Annotated[str, typer.Argument(help="A name from `list`, or a prototype file (*.yaml).")],
     settings: dict[str, Any],

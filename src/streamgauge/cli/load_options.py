@@ -52,7 +52,10 @@ MaxRows = Annotated[
     ),
 ]
 Events = Annotated[str | None, typer.Option("--events", help="Event stream for a function of your own; default ysb.")]
-Source = Annotated[str, typer.Option("--source", help="Where events come from: embedded or kafka.")]
+Source = Annotated[
+    str | None,
+    typer.Option("--source", help="Where events come from: embedded or kafka; default embedded, or as a file says."),
+]
 Sink = Annotated[
     str | None,
     typer.Option(
@@ -89,6 +92,13 @@ Redis = Annotated[
     str | None,
     typer.Option("--redis", metavar="HOST:PORT", help="Redis of the sink; default that of `services up redis`."),
 ]
+Explore = Annotated[
+    bool,
+    typer.Option(
+        "--explore/--no-explore",
+        help="After a load of 30 s or more, run a few micro-batches of other sizes, for `predict`; not in sets.",
+    ),
+]
 Verify = Annotated[bool, typer.Option("--verify/--no-verify", help="Check answer and generator before the load.")]
 
 
@@ -108,7 +118,7 @@ def _options(
     set_: Set = None,
     conf: Conf = None,
     events: Events = None,
-    source: Source = "embedded",
+    source: Source = None,
     sink: Sink = None,
     mode: Mode = "micro-batch",
     latency: Latency = None,
@@ -119,6 +129,7 @@ def _options(
     external_load: ExternalLoad = False,
     redis: Redis = None,
     verify: Verify = True,
+    explore: Explore = True,
     seed: Seed = 1,
     runs: Runs = None,
 ) -> None:

@@ -25,7 +25,7 @@ Plan = Annotated[bool, typer.Option("--plan", help="Only say what would run, and
 
 
 @app.command("calibrate")
-@runs_workload(without=("load", "arrivals", "master"))
+@runs_workload(without=("load", "arrivals", "master", "explore"))
 def calibrate(
     workload: Annotated[
         str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")

@@ -43,7 +43,8 @@ def run(
         of_set = {"runs": settings["runs"], "junit": junit, "resume": resume}
         _show(_run_file(workload, of_set, yes=yes, quiet=quiet), json_=json_)
     elif repeat is not None:
-        of_set = settings | {"junit": junit, "resume": resume}
+        of_set = {name: value for name, value in settings.items() if name != "explore"}
+        of_set |= {"junit": junit, "resume": resume}
         _show(_run_repeatedly(workload, repeat, of_set, yes=yes, quiet=quiet), json_=json_)
     else:
         _refuse_options_of_sets({"--junit": junit, "--resume": resume})

@@ -24,7 +24,7 @@ Rate = Annotated[
 ]
 
 
-@runs_workload(without=("load", "arrivals"))
+@runs_workload(without=("load", "arrivals", "explore"))
 def scale(
     workload: Annotated[
         str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")

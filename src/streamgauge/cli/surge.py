@@ -14,7 +14,7 @@ Spike = Annotated[str | None, typer.Option("--spike", help="Events per second in
 SpikeDuration = Annotated[str, typer.Option("--spike-duration", help="How long the spike lasts.")]
 
 
-@runs_workload(without=("load", "arrivals"))
+@runs_workload(without=("load", "arrivals", "explore"))
 def surge(
     workload: Annotated[
         str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")

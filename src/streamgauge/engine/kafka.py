@@ -27,6 +27,9 @@ FETCH = {"kafka.max.poll.records": "5000", "kafka.max.partition.fetch.bytes": "8
 # Milliseconds, the default, would cut the times of events.
 TIMES = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
 
+# Where a record is kept beside the fields of its event.
+RECORD = "_record"
+
 
 @dataclass(frozen=True)
 class Topic:
@@ -80,11 +83,14 @@ def _carried(name: str) -> "Column":
     from pyspark.sql import functions as F
 
     assert name == INTENDED
-    return F.unix_micros("timestamp").alias(INTENDED)
+    return F.unix_micros(f"{RECORD}.timestamp").alias(INTENDED)
 
 
 def with_fields(records: "DataFrame", stream: EventStream, parameters: Parameters, format: Format) -> "DataFrame":  # noqa: A002
-    """Read the values of records; adds the events' fields and `is_malformed`."""
+    """Read the values of records: the events' fields, `is_malformed`, and the record itself in one column.
+
+    Fields may have the names that Kafka has for parts of a record, such as `timestamp`.
+    """
     from pyspark.sql import functions as F
 
     fields, is_broken, rows = (_from_json if format == "json" else _from_binary)(records, stream)
@@ -97,8 +103,7 @@ def with_fields(records: "DataFrame", stream: EventStream, parameters: Parameter
         fields[stream.text] = text
     names = [column for column in ("key", "timestamp", "partition", "offset") if column in records.columns]
     return rows.select(
-        *names,
-        F.col("value").alias("raw"),
+        F.struct(*names, F.col("value").alias("raw")).alias(RECORD),
         *(fields[field.name].alias(field.name) for field in stream.fields),
         F.coalesce(malformed, F.lit(True)).alias("is_malformed"),
     )
@@ -194,7 +199,8 @@ def malformed_records(
         .load()
     )
     read = with_fields(records, stream, parameters, topic.format).where("is_malformed")
-    kept = read.select("partition", "offset", "timestamp", "key", "raw").limit(MAX_MALFORMED_KEPT)
+    parts = (f"{RECORD}.{name}" for name in ("partition", "offset", "timestamp", "key", "raw"))
+    kept = read.select(*parts).limit(MAX_MALFORMED_KEPT)
     return kept.toArrow()
 
 

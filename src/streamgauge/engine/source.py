@@ -6,7 +6,7 @@ crash, and a slow query never slows the load: the latest offset is N(now). An of
 left out by the admission limit, so that overload can be told from a busy moment.
 
 Two small files in a control folder steer it from outside: `schedule.npy` holds the law, and `gate.json` says
-when the load starts and, if it is to end early, when, or that all of it is there at once. Until the gate is there, no
+when the load starts and, if it is to end early, when, or how many events there are now. Until the gate is there, no
 event exists: Spark then runs one empty micro-batch, after which the query is planned, compiled and ready.
 """
 
@@ -47,12 +47,12 @@ MIN_ADMITTED = 1_000
 class Gate:
     """When the load starts and, if it ended early, when; microseconds since the epoch.
 
-    With `is_complete` every event of the schedule exists, whatever the time.
+    With `created` just so many events of the schedule exist, whatever the time.
     """
 
     origin_us: int
     closed_us: int | None = None
-    is_complete: bool = False
+    created: int | None = None
 
     def write(self, control: Path) -> None:
         """Open the gate, or narrow it, at once and as a whole."""
@@ -151,8 +151,8 @@ class EmbeddedReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         gate = self._read_gate()
         if gate is None:
             return 0
-        if gate.is_complete:
-            return self.schedule.total
+        if gate.created is not None:
+            return min(gate.created, self.schedule.total)
         now_us = time.time_ns() // 1000
         until_us = now_us if gate.closed_us is None else min(now_us, gate.closed_us)
         return int(self.schedule.created(until_us - gate.origin_us))

@@ -88,7 +88,7 @@ def calibrate_model(
 ) -> Calibration:
     """Run what helps the model most, as a set that `predict` takes; `settings` are those of `run`."""
     given = {name: value for name, value in settings.items() if value is not None}
-    own = {"duration": DURATION, "warmup": WARMUP} | given | {"load": "open"}
+    own = {"duration": DURATION, "warmup": WARMUP} | given | {"load": "open", "explore": True}
     _, _, parsed = prepare(workload, events, parameters, own)
     calibrating = _Calibrating(workload, events, dict(parameters or {}), own, parsed)
     root = Path(runs) if runs is not None else default_root(os.environ)

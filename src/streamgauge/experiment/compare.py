@@ -57,8 +57,8 @@ ENVIRONMENT_TITLES = {
     "memory_bytes": "memory of the machine in bytes",
 }
 UNUSABLE = {"running": "is still going on", "interrupted": "was interrupted", "failed": "failed"}
-# Settings in which repeated runs may differ.
-FREE_SETTINGS = ("seed",)
+# Settings in which repeated runs may differ: the events themselves, and what comes after the load.
+FREE_SETTINGS = ("seed", "explore")
 
 
 @dataclass(frozen=True)

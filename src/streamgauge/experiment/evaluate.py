@@ -93,7 +93,7 @@ def quick_protocol(repetitions: int = 2) -> Protocol:
         Step("25%, 1 core", 0.25, {"cores": 1}, once=True),
         Step("25%, 8 partitions", 0.25, {"shuffle_partitions": 8}, once=True),
     )
-    return Protocol(steps, 20.0, 20.0, repetitions)
+    return Protocol(steps, 30.0, 20.0, repetitions)
 
 
 def full_protocol(repetitions: int = 3) -> Protocol:
@@ -355,7 +355,7 @@ def _configurations(maxima: Mapping[str, float], protocol: Protocol) -> Iterator
                 continue
             settings = {
                 "rate": float(f"{step.share * most_per_s:.2g}"), "duration": protocol.duration_s,
-                "warmup": protocol.warmup_s, **step.changes,
+                "warmup": protocol.warmup_s, "explore": True, **step.changes,
             }  # fmt: skip
             code = code_digest(workload, Path())
             yield Configuration(f"{workload}[{step.name}]", workload, settings, {}, (), protocol.times(step), code)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TABLES = ("batches", "tasks", "resources", "latency")
 # What only queries that were observed have.
-FURTHER_TABLES = ("stages",)
+FURTHER_TABLES = ("stages", "explored", "explored_tasks")
 FORMATS = ("parquet", "csv", "json")
 
 

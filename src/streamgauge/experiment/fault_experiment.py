@@ -223,8 +223,7 @@ class FaultExperiment:
 
         self.origin_us = self.now_us()
         self.closed_us = self.origin_us + round(self.settings.load_s * 1e6)
-        for folder in (self.writer.path, self.place.control):
-            Gate(self.origin_us, self.closed_us).write(folder)
+        Gate(self.origin_us, self.closed_us).write(self.place.control)
         load = {"origin_us": self.origin_us, "closed_us": self.closed_us}
         self.writer.update(load={**load, "cores": self.cores, "output_mode": self.output_mode})
 
@@ -309,7 +308,8 @@ class FaultExperiment:
         from streamgauge.engine.source import Gate
 
         self._enter("closing the windows")
-        Gate(self.origin_us, self.closed_us, is_complete=True).write(self.place.control)
+        every = self.schedule.total + self.workload.closing_events
+        Gate(self.origin_us, self.closed_us, every).write(self.place.control)
         driver.finish()
         self._wait(lambda: driver.process.poll() == 0, "the end of the driver", deadline_s=END_DEADLINE_S)
 

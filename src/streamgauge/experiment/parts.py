@@ -43,7 +43,7 @@ class Parts:
         found = experiment(
             self.workload,
             self.parameters,
-            replace(settings, verify=self.verify),
+            replace(settings, verify=self.verify, explore=False),
             self.root,
             Prefixed(self.monitor, prefix),
             self.clock,

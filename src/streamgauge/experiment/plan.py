@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from streamgauge.engine.environment import mask_secrets
+from streamgauge.experiment.explore import SHARE, explores
 from streamgauge.experiment.run import prepare
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.store import default_root
@@ -33,6 +34,7 @@ def make_plan(
     local = re.fullmatch(r"local\[(\d+)\]", parsed.master)
     cores = int(local.group(1)) if local else None
     schedule = parsed.law.schedule(parsed.load_s)
+    explored_s = SHARE * parsed.duration_s if explores(parsed, chosen) else 0.0
     return {
         "workload": chosen.name,
         "question": chosen.question,
@@ -50,7 +52,7 @@ def make_plan(
         "shuffle_partitions": parsed.shuffle_partitions or cores,
         "output_mode": chosen.output_mode(checked),
         "warnings": list(chosen.warnings),
-        "expected_duration_s": parsed.load_s + OVERHEAD_S if parsed.load == "open" else None,
-        "longest_duration_s": _longest_s(parsed) + OVERHEAD_S,
+        "expected_duration_s": parsed.load_s + explored_s + OVERHEAD_S if parsed.load == "open" else None,
+        "longest_duration_s": _longest_s(parsed) + explored_s + OVERHEAD_S,
         "runs": str(Path(runs) if runs is not None else default_root(os.environ)),
     }

@@ -16,6 +16,7 @@ from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import RunFailedError, StreamgaugeError, UsageError
 from streamgauge.events import Parameters, event_stream
 from streamgauge.experiment.evidence import Evidence, External, GeneratorCost, Maximum
+from streamgauge.experiment.explore import SHARE, explores, sizes, telling
 from streamgauge.experiment.interrupts import Interrupts, counted_interrupts
 from streamgauge.experiment.modes import check_mode
 from streamgauge.experiment.monitor import Monitor, NoMonitor, Snapshot
@@ -35,6 +36,7 @@ from streamgauge.workloads.workload import BatchStep
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from streamgauge.engine.eventlog import Task
     from streamgauge.engine.executors import Survey
     from streamgauge.engine.query import Query
     from streamgauge.engine.session import Session
@@ -161,6 +163,10 @@ class Experiment:
     clock: Clock
     session: "Session | None" = None
     batches: list[Batch] = field(default_factory=list)
+    # Micro-batches after the load, which are no part of the measurement, and their tasks.
+    explored: list[Batch] = field(default_factory=list)
+    explored_tasks: "list[Task]" = field(default_factory=list)
+    is_exploring: bool = False
     step: BatchStep | None = None
     phase: str = "start"
     fields: tuple[str, ...] | None = None
@@ -290,13 +296,16 @@ class Experiment:
         try:
             maximum = asdict(self.maximum) if self.maximum else None
             self._load(query, writer, interrupts, {"cores": cores, "output_mode": output_mode, "maximum": maximum})
+            sampler.stop()
+            is_interrupted = interrupts.count > 0
+            self._explore(query, interrupts)
         finally:
             sampler.stop()
             self._enter("stopping the query")
             query.stop()
         executors = executor_use(before, survey(session, looks=1)) if before else []
         self._enter("reading Spark's event log")
-        tasks = query.tasks()
+        tasks = self._counted_tasks(query)
         window = self.workload.window(self.parameters) if self.workload.window else None
         return Evidence(
             settings=self.settings,
@@ -315,8 +324,8 @@ class Experiment:
             maximum=self.maximum,
             convergence=self.step.series if self.step else None,
             # Asynchronous progress leaves out entries of the commit log.
-            reported_batches=None if self.settings.mode == "micro-batch-async" else query.batches_run(),
-            is_interrupted=interrupts.count > 0,
+            reported_batches=None if self.settings.mode == "micro-batch-async" else self._reported(query),
+            is_interrupted=is_interrupted,
             executors=executors,
             clocks=list(before.clocks) if before else [],
             lost=query.lost_executors() if before else [],
@@ -344,7 +353,10 @@ class Experiment:
         """Return the stream of events that the query reads."""
         from streamgauge.engine.source import read_events
 
-        self.control = writer.path
+        self.control = writer.work / "control"
+        self.control.mkdir()
+        offered = self.schedule.repeated() if explores(self.settings, self.workload) else self.schedule
+        offered.save(self.control / "schedule.npy")
         return read_events(
             session.spark,
             self.workload.events,
@@ -369,10 +381,11 @@ class Experiment:
         df = self._events(session, writer, cores)
 
         def receive(progress: dict[str, Any]) -> None:
-            writer.append_progress(progress)
+            if not self.is_exploring:
+                writer.append_progress(progress)
             batch = self._batch(progress)
             if batch is not None:
-                self.batches.append(batch)
+                (self.explored if self.is_exploring else self.batches).append(batch)
 
         if self.workload.each_batch is not None:
             self.step = self.workload.each_batch(self.parameters, self.settings.seed)
@@ -433,6 +446,43 @@ class Experiment:
         ):
             self._tick(query)
 
+    def _explore(self, query: "Query", interrupts: Interrupts) -> None:
+        """Let micro-batches of other sizes run for a while; what goes wrong with them does not spoil the run."""
+        from streamgauge.engine.source import Gate
+
+        created = int(self.schedule.created(self.closed_us - self.origin_us))
+        if not explores(self.settings, self.workload) or interrupts.count or not self._has_processed(created):
+            return
+        self._enter("micro-batches of other sizes")
+        self.is_exploring = True
+        end_s = self.clock.monotonic_s() + SHARE * self.settings.duration_s
+        deadline_s = end_s + self.settings.drain_s
+        try:
+            warm_us = self.origin_us + round(self.settings.warmup_s * 1e6)
+            for events, ahead_us in sizes(self.batches, after_us=warm_us):
+                if self.clock.monotonic_s() >= end_s:
+                    break
+                created += events
+                Gate(self.origin_us + ahead_us, self.closed_us, created).write(self.control)
+                while not self.explored or self.explored[-1].last < created:
+                    if interrupts.count or self.clock.monotonic_s() > deadline_s:
+                        return
+                    self._tick(query)
+        except StreamgaugeError as error:
+            self._note(f"micro-batches of other sizes, after the load, were broken off: {error.what}")
+
+    def _counted_tasks(self, query: "Query") -> "list[Task]":
+        """Return the tasks of the run, and keep those of explored micro-batches apart."""
+        explored = {batch.batch_id for batch in self.explored}
+        tasks = query.tasks()
+        self.explored_tasks = [task for task in tasks if task.batch_id in explored]
+        return [task for task in tasks if task.batch_id not in explored]
+
+    def _reported(self, query: "Query") -> int | None:
+        """Return how many micro-batches of the run Spark has committed, by its own log."""
+        committed = query.batches_run()
+        return None if committed is None else committed - len(self.explored)
+
     def _has_processed(self, offered: int) -> bool:
         """Tell whether all of the offered events are processed."""
         return self.batches[-1].last >= offered
@@ -482,7 +532,7 @@ class Experiment:
     def _store(self, writer: RunWriter, evidence: Evidence) -> Run:
         from streamgauge.engine.eventlog import tasks_table
         from streamgauge.engine.resources import resources_table
-        from streamgauge.experiment.tables import batches_table, latency_table
+        from streamgauge.experiment.tables import batches_table, explored_table, latency_table
 
         summary = {
             "schema_version": SCHEMA_VERSION,
@@ -496,6 +546,10 @@ class Experiment:
         writer.write_table("tasks", tasks_table(evidence.tasks))
         writer.write_table("resources", resources_table(evidence.resources))
         writer.write_table("latency", latency_table(evidence))
+        explored = telling(self.batches, self.explored)
+        if explored:
+            writer.write_table("explored", explored_table(explored))
+            writer.write_table("explored_tasks", tasks_table(self.explored_tasks))
         writer.finish(
             "interrupted" if evidence.is_interrupted else "finished",
             summary=summary,

@@ -53,6 +53,7 @@ class RunSettings:
     kafka_options: Mapping[str, str] = field(default_factory=dict)
     external_load: bool = False
     redis: str | None = None
+    explore: bool = False
 
     @property
     def law(self) -> Law:
@@ -168,6 +169,7 @@ def parse_settings(
     kafka_options: Mapping[str, str] | None = None,
     external_load: bool = False,
     redis: str | None = None,
+    explore: bool = True,
 ) -> RunSettings:
     """Read what people write; every mistake is a `UsageError` that names the option."""
     limit = None if max_rows_per_batch is None else parse_count(max_rows_per_batch, where="--max-rows-per-batch")
@@ -198,6 +200,7 @@ def parse_settings(
         kafka_options=dict(kafka_options or {}),
         external_load=external_load,
         redis=redis,
+        explore=explore,
     )
     _refuse_idle_options(settings)
     refuse_open_secrets(settings.kafka_options)

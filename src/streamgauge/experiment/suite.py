@@ -115,7 +115,8 @@ class _Running:
 
     def _measure(self, planned: PlannedRun, prefix: str) -> tuple[str | None, str]:
         """Run it; return the id of what was stored, if anything was, and why it broke."""
-        arguments = planned.configuration.arguments()
+        # Sets compare runs; those of the model ask for more than that.
+        arguments = {"explore": False} | planned.configuration.arguments()
         try:
             found = self.run(**arguments, runs=self.root, monitor=Prefixed(self.monitor, prefix))
         except EnvironmentNotReadyError:

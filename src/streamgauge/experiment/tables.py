@@ -1,10 +1,11 @@
 """A run as tables: its micro-batches with what was computed for them, and its latency histogram."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from streamgauge.experiment.evidence import Evidence
 from streamgauge.experiment.summary import emitted_latency, latency_histogram, measured_part
-from streamgauge.measure import Histogram
+from streamgauge.measure import Batch, Histogram
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,13 +21,7 @@ def batches_table(evidence: Evidence) -> "pa.Table":
     has_latency = not evidence.is_offline and not evidence.is_observed
     times = [emitted_latency(evidence, b) for b in batches] if has_latency else []
     latencies = times or [Histogram.empty()] * len(batches)
-    columns: dict[str, list[object]] = {
-        name: [getattr(b, name) for b in batches]
-        for name in (
-            "batch_id", "started_us", "emitted_us", "finished_us", "first", "last", "left", "events", "duration_s",
-            "watermark_us", "output_rows", "state_rows", "state_bytes", "state_commit_s", "late_rows",
-        )
-    }  # fmt: skip
+    columns = _facts(batches)
     columns["backlog_events"] = [
         int(schedule.created(min(b.emitted_us, evidence.closed_us) - origin_us)) - b.last for b in batches
     ]
@@ -34,9 +29,28 @@ def batches_table(evidence: Evidence) -> "pa.Table":
         columns["left"] = columns["backlog_events"] = [None] * len(batches)
     columns["end_to_end_latency_mean_s"] = [h.mean_s if h.count else None for h in latencies]
     columns["end_to_end_latency_max_s"] = [h.max_us / 1e6 if h.max_us is not None else None for h in latencies]
-    for phase in batches[0].phases_s if batches else ():
-        columns[f"{phase}_s"] = [b.phases_s[phase] for b in batches]
-    return pa.table(columns)
+    return pa.table(columns | _phases(batches))
+
+
+def explored_table(batches: Sequence[Batch]) -> "pa.Table":
+    """Return what is known of micro-batches that belong to no load: no backlog and no latency."""
+    import pyarrow as pa
+
+    return pa.table(_facts(batches) | _phases(batches))
+
+
+def _facts(batches: Sequence[Batch]) -> dict[str, list[object]]:
+    return {
+        name: [getattr(b, name) for b in batches]
+        for name in (
+            "batch_id", "started_us", "emitted_us", "finished_us", "first", "last", "left", "events", "duration_s",
+            "watermark_us", "output_rows", "state_rows", "state_bytes", "state_commit_s", "late_rows",
+        )
+    }  # fmt: skip
+
+
+def _phases(batches: Sequence[Batch]) -> dict[str, list[object]]:
+    return {f"{phase}_s": [b.phases_s[phase] for b in batches] for phase in (batches[0].phases_s if batches else ())}
 
 
 def latency_table(evidence: Evidence) -> "pa.Table":

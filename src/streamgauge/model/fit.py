@@ -77,15 +77,18 @@ class _Fit:
     def __init__(self, samples: Sequence[RunSample], slide_s: float | None, rng: np.random.Generator) -> None:
         self.samples, self.rng = samples, rng
         self.structure = Structure(samples, slide_s)
-        self.calibration = Calibration(self.structure)
+        explored = [sample.explored for sample in samples if sample.explored is not None]
+        # What rows cost, and how many come out, is seen best where micro-batches differ most.
+        self.varied = Structure([*samples, *explored], slide_s) if explored else self.structure
+        self.calibration = Calibration(self.varied)
 
     def model(self, draws: int) -> FittedModel:
         """Fit everything, then the costs again for other draws of micro-batches."""
         structure, calibration, samples = self.structure, self.calibration, self.samples
         stages = range(structure.stages)
-        outputs = [structure.output(k) for k in stages]
+        outputs = [self._output(k) for k in stages]
         solvers = [calibration.solver(k, calibration.features(k, outputs[k][1])) for k in stages]
-        every = np.ones(structure.batches)
+        every = np.ones(self.varied.batches)
         costs = [solve(every, np.zeros(len(USUAL_S))) for solve in solvers]
         grid, likely = calibration.background(costs)
         background = float(grid @ likely)
@@ -118,6 +121,11 @@ class _Fit:
             concerns=self._concerns(levels),
             notes=tuple(structure.notes),
         )
+
+    def _output(self, k: int) -> tuple[OutputCurve, OutputCurve | None]:
+        """Return what stage k writes: by what it reads, or by the windows that close under the load."""
+        by_rows, closing = self.structure.output(k)
+        return (by_rows, closing) if closing is not None else (self.varied.curves[k], None)
 
     def _driver_times(self) -> tuple[float, float]:
         """Return the time between two hand-overs of tasks, and that from a finish to the next hand-over."""
@@ -158,10 +166,11 @@ class _Fit:
     def _noise(self, stages: Sequence[Stage], background: float, phases: Floats, gaps: Floats) -> tuple[Noise, Floats]:
         """Return how micro-batches differ from the fit, and the level of each run: its times by those of the fit."""
         factors, cvs = [], []
+        measured = Calibration(self.structure)
         expected_all, wall_all = np.zeros(self.structure.batches), np.zeros(self.structure.batches)
         for k, stage in enumerate(stages):
             data = self.structure.data[k]
-            expected = np.maximum(self.calibration.expected_s(k, stage.cost, background), 1e-4)
+            expected = np.maximum(measured.expected_s(k, stage.cost, background), 1e-4)
             of_batch, wall = data.sums(expected, self.structure.batches), data.sums(data.wall_s, self.structure.batches)
             cv = _task_cv(data, expected, wall / of_batch)
             factors.append(_factors(wall, of_batch, self.structure.run, cv, float(data.tasks.mean())))
@@ -184,7 +193,7 @@ class _Fit:
 
         What contention and work outside of tasks make together is known better than each of them.
         """
-        counts = resampled_counts(self.structure.run, self.rng)
+        counts = resampled_counts(self.varied.run, self.rng)
         most = max(s.facts.cores for s in self.samples)
         known, drawn = (
             float(contention(most, background=load, processors=self.structure.processors))
@@ -219,11 +228,10 @@ class _Fit:
         )
 
     def _ranges(self) -> Ranges:
-        rows = self.structure.source_rows()
-        low, high = np.quantile(np.concatenate(rows), [0.02, 0.98])
+        low, high = np.quantile(np.concatenate(self.varied.source_rows()), [0.02, 0.98])
         points = [
             RunPoint(sample.rate_per_s, float(own.mean()), sample.facts.cores, sample.facts.shuffle_partitions)
-            for sample, own in zip(self.samples, rows, strict=True)
+            for sample, own in zip(self.samples, self.structure.source_rows(), strict=True)
         ]
         return Ranges((float(low), float(high)), tuple(points))
 

@@ -6,7 +6,7 @@ taken; so every stage has one row per micro-batch and one column per task.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +95,8 @@ class RunSample:
 
     `between_s` is how much later than it could the next trigger starts; `watermark_s` and `watermark_before_s` are
     those of the micro-batch and of the one before it, not a number where there is none. `concerns` say why the sample
-    may not stand for the query.
+    may not stand for the query. `explored` are micro-batches of other sizes after the load: they tell what rows cost,
+    and nothing of how the query behaves under the load.
     """
 
     facts: RunFacts
@@ -109,6 +110,7 @@ class RunSample:
     state_rows: Floats
     stages: tuple[StageSample, ...]
     concerns: tuple[str, ...] = ()
+    explored: "RunSample | None" = None
 
     @property
     def batches(self) -> int:
@@ -143,9 +145,13 @@ def sample_of(stored: "StoredRun", *, least: int = MIN_BATCHES) -> RunSample:
     except (KeyError, TypeError, ValueError) as error:
         raise _unusable(stored, f"a table or the configuration lacks {error}") from error
     try:
-        return make_sample(facts, batches, tasks, least=least)
+        sample = make_sample(facts, batches, tasks, least=least)
     except InvalidExperimentError as error:
         raise _unusable(stored, error.what) from error
+    more, more_tasks = (stored.table(name) for name in ("explored", "explored_tasks"))
+    if more is None or more_tasks is None:
+        return sample
+    return with_explored(sample, batches, _columns(more, BATCH_COLUMNS), _columns(more_tasks, TASK_COLUMNS))
 
 
 def _unusable(stored: "StoredRun", what: str) -> InvalidExperimentError:
@@ -229,6 +235,21 @@ def make_sample(facts: RunFacts, batches: Columns, tasks: Columns, *, least: int
     kept, concern = _settled(facts, batches, alike)
     concerns += [concern] if concern else []
     return _sample(facts, batches, kept, stages_of, tuple(concerns))
+
+
+def with_explored(sample: RunSample, batches: Columns, explored: Columns, tasks: Columns) -> RunSample:
+    """Add micro-batches after the load that have the stages and tasks of those under it; `batches` came before."""
+    before = len(batches["batch_id"])
+    joined = {name: np.concatenate([batches[name], explored[name]]) for name in BATCH_COLUMNS}
+    stages_of, usual = _stages_by_batch(tasks), tuple(stage.tasks for stage in sample.stages)
+    alike = [
+        before + row
+        for row, number in enumerate(explored["batch_id"])
+        if explored["events"][row] > 0 and _shape(stages_of.get(int(number))) == usual
+    ]
+    if not alike:
+        return sample
+    return replace(sample, explored=_sample(sample.facts, joined, np.array(alike), stages_of, ()))
 
 
 Stages = dict[int, dict[str, npt.NDArray[Any]]]

@@ -70,7 +70,7 @@ class Structure:
         self._knows_slide = known is not None
         self.slide_s = known if known is not None else self._find_slide()
         self.data = [self._stage_data(k) for k in range(self.stages)]
-        self._curves = [self._curve(k) for k in range(self.stages)]
+        self.curves = [self._curve(k) for k in range(self.stages)]
 
     def total(self, k: int, name: str) -> Floats:
         """Return a column of stage k, summed over its tasks, of all micro-batches."""
@@ -156,7 +156,7 @@ class Structure:
 
     def output(self, k: int) -> tuple[OutputCurve, OutputCurve | None]:
         """Return what stage k writes by what it reads, or by the windows that close."""
-        data, curve = self.data[k], self._curves[k]
+        data, curve = self.data[k], self.curves[k]
         total = data.sums(data.written, self.batches)
         if self.slide_s and self.reads[k] and np.ptp(total) > 0:
             closed = self._closed(self.slide_s)
@@ -194,7 +194,7 @@ class Structure:
         """Tell whether the tasks of the source write no more rows when they read more."""
         return any(
             np.isfinite(curve.most) and float(np.mean(self.data[k].written)) > 0.9 * curve.most
-            for k, curve in enumerate(self._curves)
+            for k, curve in enumerate(self.curves)
             if self.sources[k]
         )
 

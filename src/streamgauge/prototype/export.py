@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from streamgauge.errors import InvalidExperimentError
 from streamgauge.prototype import program
 from streamgauge.prototype.application import Application, Data, Source, Task
 from streamgauge.prototype.costs import peak_rate_per_s
@@ -55,6 +56,13 @@ TAKEN = {
 def export_program(application: Application) -> str:
     """Write the program; loads in microseconds become cycles by the calibration of this machine."""
     refuse(application, where=application.name)
+    topic = application.sources[0].topic
+    if topic is not None:
+        raise InvalidExperimentError(
+            f"the program would make its own tuples, and {application.sources[0].name} reads the topic {topic.name}",
+            where=application.name,
+            remedy="describe its data and flow instead of kafka",
+        )
     return _Program(application).text()
 
 

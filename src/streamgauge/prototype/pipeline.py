@@ -11,7 +11,7 @@ from streamgauge.prototype.chaining import executed_tasks
 from streamgauge.prototype.keys import ANY_TASK, MAX_COMPONENTS, MAX_PARALLELISM, SOURCE, TASK
 from streamgauge.prototype.operators import read_load, read_window
 from streamgauge.prototype.reading import Reader, Section, is_empty, shown_at
-from streamgauge.prototype.streams import read_data, read_flow, read_topic, warn_of_synthetic, warn_of_zookeeper
+from streamgauge.prototype.streams import read_data, read_flow, read_topic, warn_of_zookeeper
 from streamgauge.prototype.workflow import Components
 
 
@@ -54,6 +54,7 @@ def read_pipeline(reader: Reader, items: Sequence[Node]) -> Components:
     sources = tuple(_source(reader, entry) for entry in entries if entry.is_source)
     tasks = tuple(_task(reader, entry) for entry in entries if not entry.is_source)
     _check_rates(reader, entries, sources)
+    _check_topics(reader, entries, sources)
     if reader.mistakes.found:
         return (), ()
     return sources, _executed(reader, entries, sources, _leveled(sources, tasks))
@@ -191,8 +192,6 @@ def _source(reader: Reader, entry: _Entry) -> Source:
     section, kafka = entry.section, entry.section.part("kafka")
     warn_of_zookeeper(reader, kafka)
     topic = read_topic(kafka, reader)
-    if topic:
-        warn_of_synthetic(reader, section, "data", "flow")
     data = read_data(section.part("data"), reader)
     flow = read_flow(section.part("flow"), reader, section["parallelism"])
     return Source(entry.name, section["parallelism"], data, flow, topic, section["reliability"])
@@ -239,6 +238,16 @@ def _check_rates(reader: Reader, entries: Sequence[_Entry], sources: Sequence[So
             what = f'"{name}" is as fast as possible, but "{fixed[0]}" has {made[fixed[0]]:,.10g} tuples per second'
             remedy = "give all sources a rate of 0, or none"
             reader.mistakes.add(flows[name].place_of("rate"), what, remedy)
+
+
+def _check_topics(reader: Reader, entries: Sequence[_Entry], sources: Sequence[Source]) -> None:
+    """Refuse a topic beside other sources: one stream feeds all of them."""
+    external = {source.name for source in sources if source.topic is not None}
+    for entry in entries:
+        if entry.name in external and len(sources) > 1:
+            what = f'"{entry.name}" reads a topic, but there are {len(sources)} sources'
+            remedy = "let one source read the topic, or describe data and flow of all of them"
+            reader.mistakes.add(entry.section.part("kafka").place_of("server"), what, remedy)
 
 
 def _leveled(sources: Sequence[Source], tasks: Sequence[Task]) -> list[Task]:

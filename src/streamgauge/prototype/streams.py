@@ -75,15 +75,6 @@ def read_topic(kafka: Section, reader: Reader) -> Topic | None:
     return Topic(kafka["server"], kafka["group"], kafka["topic"])
 
 
-def warn_of_synthetic(reader: Reader, section: Section, *names: str) -> None:
-    """Say that what a source would make itself is not used beside a topic."""
-    for name in names:
-        if name in section:
-            reader.warn(
-                section.keys[name].place, f"{name} has no effect: kafka.server makes the source an external one"
-            )
-
-
 def warn_of_zookeeper(reader: Reader, section: Section) -> None:
     """Say that Spark reads from Kafka without ZooKeeper."""
     if "zookeeper" in section:

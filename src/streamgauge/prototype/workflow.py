@@ -14,7 +14,7 @@ from streamgauge.prototype.rules import (
     spread_parallelism,
     window_place,
 )
-from streamgauge.prototype.streams import read_data, read_flow, read_topic, warn_of_synthetic, warn_of_zookeeper
+from streamgauge.prototype.streams import read_data, read_flow, read_topic, warn_of_zookeeper
 
 # Sources and tasks of an application.
 Components = tuple[tuple[Source, ...], tuple[Task, ...]]
@@ -63,11 +63,9 @@ def _read_sources(
     warn_of_zookeeper(reader, external)
     topic = read_topic(kafka, reader)
     data = read_data(synthetic.part("data"), reader)
-    if topic:
-        warn_of_synthetic(reader, datastream, "synthetic")
-        if connection["shape"] == "star":
-            what = "a star has two sources, but there is one topic"
-            reader.mistakes.add(kafka.place_of("server"), what, "use linear or diamond, or tuples that are made")
+    if topic and connection["shape"] == "star":
+        what = "a star has two sources, but there is one topic"
+        reader.mistakes.add(kafka.place_of("server"), what, "use linear or diamond, or tuples that are made")
     count = _levels(workflow).count(1)
     # The flow is read once for the mistakes in it, also where instances are not known.
     flow = read_flow(synthetic.part("flow"), reader, max(instances[:count], default=1))

@@ -139,10 +139,14 @@ def defaults_of(application: Application) -> dict[str, Any]:
     windowed = [task.parallelism for task in application.tasks if task.window is not None]
     if windowed:
         found["shuffle_partitions"] = windowed[0]
+    topic = application.sources[0].topic
+    if topic is not None:
+        found |= {"source": "kafka", "kafka": topic.server, "topic": topic.name}
     rate_per_s = total_rate_per_s(application.sources)
-    if not rate_per_s:
-        return found | {"load": "offline", "rate": offline_rate_per_s(application)}
-    return found | {"rate": rate_per_s, "arrivals": arrivals_of(application.sources)}
+    if rate_per_s:
+        return found | {"rate": rate_per_s, "arrivals": arrivals_of(application.sources)}
+    # Nobody fills a topic with all events at once.
+    return found if topic else found | {"load": "offline", "rate": offline_rate_per_s(application)}
 
 
 def cost_s(application: Application) -> float:
@@ -169,6 +173,7 @@ def refuse(application: Application, *, where: str) -> None:
     """Refuse what Spark cannot execute as it is described."""
     for source in application.sources:
         _refuse_source(source, where)
+    _refuse_mixed_sources(application.sources, where)
     _refuse_mixed_rates(application.sources, where)
     windowed: Mapping[int, str] = {task.parallelism: task.name for task in application.tasks if task.window is not None}
     if len(windowed) > 1:
@@ -182,12 +187,6 @@ def refuse(application: Application, *, where: str) -> None:
 
 def _refuse_source(source: Source, where: str) -> None:
     data = source.data
-    if source.topic is not None:
-        raise InvalidExperimentError(
-            f"{source.name} reads the topic {source.topic.name} of {source.topic.server}, which cannot be run yet",
-            where=where,
-            remedy="describe its data and flow instead of kafka",
-        )
     most = MAX_ZIPF_VALUES if data.distribution == "zipf" else MAX_VALUES
     if data.values > most:
         raise InvalidExperimentError(
@@ -196,6 +195,17 @@ def _refuse_source(source: Source, where: str) -> None:
             where=where,
             remedy="lower values",
         )
+
+
+def _refuse_mixed_sources(sources: Sequence[Source], where: str) -> None:
+    """Refuse a topic beside another source: a run has one stream of events."""
+    for source in sources:
+        if source.topic is not None and len(sources) > 1:
+            raise InvalidExperimentError(
+                f"{source.name} reads the topic {source.topic.name}, and there are {len(sources)} sources",
+                where=where,
+                remedy="let one source read the topic, or describe data and flow of all of them",
+            )
 
 
 def _refuse_mixed_rates(sources: Sequence[Source], where: str) -> None:

@@ -146,13 +146,17 @@ def with_defaults(
 ) -> dict[str, Any]:
     """Return the settings that a user gives and, where there is none, that of the workload, or else of the command.
 
-    A file without a rate has a load without arrivals: who gives a rate asks for arrivals too.
+    A file without a rate has a load without arrivals: who gives a rate asks for arrivals too. Who asks for another
+    source than the topic of a file does not want that topic.
 
     >>> with_defaults({"rate": None, "seed": 2}, {"rate": 500.0}), with_defaults({"rate": "1k"}, {"load": "offline"})
     ({'rate': 500.0, 'seed': 2}, {'rate': '1k'})
     """
     chosen = {name: value for name, value in given.items() if value is not None}
-    kept = {name: value for name, value in defaults.items() if name != "load" or "rate" not in chosen}
+    unwanted = {"load"} if "rate" in chosen else set()
+    if chosen.get("source", "kafka") != "kafka":
+        unwanted |= {"kafka", "topic"}
+    kept = {name: value for name, value in defaults.items() if name not in unwanted}
     return {**(usual or {}), **kept, **chosen}
 
 

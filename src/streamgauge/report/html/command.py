@@ -121,6 +121,8 @@ def command_lines(stored: StoredRun) -> list[str]:
         options.append(f"--events {events}")
     if configuration.get("verify") is False:
         options.append("--no-verify")
+    if configuration.get("explore") is False:
+        options.append("--no-explore")
     if configuration.get("external_load"):
         options.append("--external-load")
     for name, value in (configuration.get("kafka_options") or {}).items():
