@@ -23,7 +23,7 @@ def test_a_search_shows_interval_probes_and_how_to_run_the_lower_end_again():
     assert "between 1k/s, which is sustained, and 1.4k/s, which is not" in text
     assert "too fast" in text
     assert "streamgauge report 20261116T000000-sustain-ysb-1a2b" in text
-    assert "streamgauge run ysb --rate 1000 --arrivals 'ramp(over=25s)' --warmup 25s --duration 60s" in text
+    assert "streamgauge run ysb --rate 1000 --arrivals 'ramp(over=15s)' --warmup 15s --duration 60s" in text
 
 
 def test_a_search_without_a_rate_that_passed_names_none_to_run_again():

@@ -15,7 +15,7 @@ Latency = Annotated[str | None, typer.Option("--latency", help="A limit that a s
 Resume = Annotated[str | None, typer.Option("--resume", metavar="SET", help="Go on with an interrupted search.")]
 
 
-@runs_workload(without=("load", "arrivals", "warmup"))
+@runs_workload(without=("load", "arrivals", "warmup", "explore"))
 def sustain(
     workload: Annotated[
         str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")
@@ -24,7 +24,7 @@ def sustain(
     within: Within = "5%",
     budget: Budget = None,
     latency: Latency = None,
-    warmup: Warmup = "25s",
+    warmup: Warmup = "15s",
     resume: Resume = None,
     quiet: Quiet = False,
     json_: Json = False,

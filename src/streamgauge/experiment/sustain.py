@@ -27,9 +27,10 @@ from streamgauge.verdict import Verdict
 from streamgauge.workloads import Workload
 
 LATENCY_LIMIT = re.compile(r"\s*(mean|p50|p90|p95|p99|max)\s*<=?\s*(\S.*)")
-# New Java compiles the query for about half of this time. The load rises meanwhile, or the queue that is left over from
-# then would hide for minutes whether a rate near the border is sustained.
-WARMUP = "25s"
+# New Java compiles the query for most of this time. The load rises meanwhile, or the queue that is left over from then
+# would hide for minutes whether a rate near the border is sustained. A longer one leaves time for fewer probes: after
+# 15 s, events of YSB cost what they cost later.
+WARMUP = "15s"
 MIN_RAMP_S = 1.0
 # A rate that is sustained is drained after a few micro-batches of the longest kind.
 DRAIN_BATCHES = 4.0
@@ -104,8 +105,8 @@ class Sustained:
 def rising(warmup: str | float) -> str:
     """Return the law of a probe: the rate is reached at the end of the warm-up, and stays.
 
-    >>> rising("25s")
-    'ramp(over=25s)'
+    >>> rising("15s")
+    'ramp(over=15s)'
     >>> rising(0)
     'constant'
     """
