@@ -149,7 +149,7 @@ def machine(tmp_path, monkeypatch):
 
 def fitted(shelf, reference, **options):
     # A session is handed in, so that none is started; probes are those of `machine`.
-    return fit(reference, runs=shelf.root, monitor=NoMonitor(), session=object(), **options)
+    return fit(reference, runs=shelf.root, monitor=NoMonitor(), session=object(), **{"probes": 2} | options)
 
 
 def test_a_run_alone_gives_shape_and_load_without_spark(shelf):
@@ -191,6 +191,18 @@ def test_probes_bring_load_and_wait_to_what_the_query_has_more(shelf, machine):
     }  # fmt: skip
     assert all(abs(error.change) < 0.03 for error in found.errors)
     assert (only.processing_us, only.batch_ms) == given[-1][:2], "the error is that of the loads in the file"
+
+
+def test_runs_with_the_same_settings_are_met_in_the_mean(shelf, machine):
+    machine(own_s=0.12, own_us=0.4)
+    paced = [shelf.keep(behaviour(fixed_s, 1.5, seed=k)) for k, fixed_s in enumerate((0.25, 0.3, 0.35))]
+    offline = shelf.keep(behaviour(0.3, 1.5, is_offline=True))
+    found = fitted(shelf, ",".join([*paced, offline]))
+    assert found.application.tasks[0].batch_ms == pytest.approx(180, rel=0.05)
+    (latency,) = [error for error in found.errors if error.metric == "end_to_end_latency_s.mean"]
+    single = [open_run(shelf.root, run_id).document["summary"]["end_to_end_latency_s"]["mean"] for run_id in paced]
+    assert latency.query == pytest.approx(sum(single) / 3)
+    assert abs(latency.change) < 0.03
 
 
 def test_a_run_that_had_not_settled_is_named_in_the_file(shelf):

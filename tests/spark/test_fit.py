@@ -27,7 +27,7 @@ def test_a_prototype_gets_the_load_and_the_state_of_a_query(session: Session, tm
     workload, parameters, parsed = prepare("ysb", None, {"parse_json": "true"}, settings)
     root = tmp_path / "runs"
     run = Experiment(workload, parameters, parsed, root, NoMonitor(), SystemClock(), session).execute()
-    found = fitting.fit(run.run_id, runs=root, session=session)
+    found = fitting.fit(run.run_id, runs=root, probes=2, session=session)
     (only,) = found.application.tasks
     assert only.window is not None
     assert found.application.sources[0].data.values == 100

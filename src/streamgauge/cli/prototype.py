@@ -40,7 +40,7 @@ def fit(
     run: Annotated[str, typer.Argument(help="A run, or several of one query with commas between them.")],
     probes: Annotated[
         int, typer.Option("--probes", min=0, max=10, help="How often to run the prototype; 0 does not start Spark.")
-    ] = 2,
+    ] = 3,
     runs: Runs = None,
     quiet: Quiet = False,
     json_: Json = False,

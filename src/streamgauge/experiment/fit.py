@@ -122,12 +122,16 @@ class _Measurement:
         found: Mapping[str, Any] = self.stored.document["summary"]
         return found
 
+    def repeats(self, other: "_Measurement") -> bool:
+        """Tell whether this is a repetition of another run; what comes after the load does not matter."""
+        return replace(self.settings, explore=False) == replace(other.settings, explore=False)
+
 
 def fit(
     reference: str,
     *,
     runs: str | Path | None = None,
-    probes: int = 2,
+    probes: int = 3,
     monitor: Monitor | None = None,
     clock: Clock | None = None,
     session: "Session | None" = None,
@@ -377,9 +381,11 @@ class _Fitting:
         self.measurements, self.structure = measurements, structure
         paced = [one for one in measurements if not one.settings.is_offline]
         self.main = paced[0] if paced else measurements[0]
+        # Runs with the same settings are repetitions of one: their means are what is to be met.
+        self.repeated = [one for one in measurements if one.repeats(self.main)]
         query, notes = measured_query(self.main, structure)
         self.notes = (*notes, *(text for one in measurements for text in doubts(one.stored)))
-        self.batch_s = float(np.mean(self.main.sample.duration_s)) if paced else None
+        self.batch_s = float(np.mean([one.sample.duration_s.mean() for one in self.repeated])) if paced else None
         self.measured = cost_of(_telling(measurements, [one.sample for one in measurements]), structure, self.batch_s)
         self.draft = draft(query)
 
@@ -459,7 +465,8 @@ class _Fitting:
     def _errors(self, made: Sequence[Run]) -> tuple[Error, ...]:
         found: list[Error] = []
         for one, run in zip(self._probed_measurements(), made, strict=True):
-            found += errors_between(one.stored, run.stored())
+            alike = [other.stored for other in self.measurements if other.repeats(one)]
+            found += errors_between(alike, run.stored())
         return tuple(found)
 
     def _fitted(
@@ -551,18 +558,20 @@ def probe_settings(original: RunSettings, defaults: Mapping[str, Any], rate_per_
     )
 
 
-def errors_between(query: StoredRun, prototype: StoredRun) -> Iterator[Error]:
-    """Compare a probe with the run whose settings it has: throughput, and mean latency where there is one."""
-    ours, theirs = prototype.document["summary"], query.document["summary"]
-    is_offline = query.document["configuration"]["load"] == "offline"
-    rates = theirs["processed_rate_per_s"], ours["processed_rate_per_s"]
+def errors_between(query: Sequence[StoredRun], prototype: StoredRun) -> Iterator[Error]:
+    """Compare a probe with the runs whose settings it has: throughput, and mean latency where there is one."""
+    ours, theirs = prototype.document["summary"], [run.document["summary"] for run in query]
+    is_offline = query[0].document["configuration"]["load"] == "offline"
+    rates = [summary["processed_rate_per_s"] for summary in (ours, *theirs)]
     if all(rates):
         metric = "offline processed_rate_per_s" if is_offline else "processed_rate_per_s"
-        yield Error(metric, *rates)
-    latencies = theirs["end_to_end_latency_s"]["mean"], ours["end_to_end_latency_s"]["mean"]
+        yield Error(metric, float(np.mean(rates[1:])), rates[0])
+    latencies = [summary["end_to_end_latency_s"]["mean"] for summary in (ours, *theirs)]
     if all(latencies):
-        low, high = _interval(latency_series(query), latency_series(prototype), *latencies)
-        yield Error("end_to_end_latency_s.mean", *latencies, low, high)
+        mean_s = float(np.mean(latencies[1:]))
+        series = np.concatenate([latency_series(run) for run in query])
+        low, high = _interval(series, latency_series(prototype), mean_s, latencies[0])
+        yield Error("end_to_end_latency_s.mean", mean_s, latencies[0], low, high)
 
 
 def latency_series(stored: StoredRun) -> Floats:
