@@ -14,12 +14,6 @@ NUMBERS = {"L": 5, "T": 6, "C": 5, "S": 7, "V": 4, "F": 7, "E": 7, "M": 5, "K": 
 PROMISES = [f"{kind}{number}" for kind, last in NUMBERS.items() for number in range(1, last + 1)]
 
 NOT_REQUIRED = {
-    "V4": "there is no choice of sinks yet whose guarantees could be told apart",
-    "F2": "a cluster whose executors can be killed is not started yet",
-    "F3": "sources and sinks outside of the engine do not exist yet",
-    "F4": "pausing a process under load takes a run of its own and belongs to the long tests",
-    "F7": "random scripts of faults belong to the long tests",
-    "E7": "there is no command that repeats a stored run yet",
     "K4": "there is no REST interface yet",
     "K7": "the own overhead is measured by the benchmarks, which take too long for a test",
     "K8": "a soak of one hour takes too long for a test",

@@ -13,7 +13,7 @@ OPTIONS = ("--rate", "2k", "--duration", "14s", "--drain", "90s", "--cores", "2"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount the small disk that is filled")
-def test_a_stall_a_pause_and_a_full_disk_one_after_the_other_lose_and_double_nothing(tmp_path: Path) -> None:
+def test_f3_a_stall_a_pause_and_a_full_disk_one_after_the_other_lose_and_double_nothing(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "streamgauge", "fault", "hibench-identity", *OPTIONS, "--faults", PLAN]
     done = subprocess.run(
         [*command, "--json", "-q", "--runs", str(tmp_path)], capture_output=True, text=True, timeout=280

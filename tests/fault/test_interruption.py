@@ -1,4 +1,4 @@
-"""Killed, interrupted once, interrupted twice: what was measured stays, and nothing else does."""
+"""Killed, interrupted once, interrupted twice, paused: what was measured stays, and nothing else does."""
 
 import signal
 import time
@@ -11,6 +11,7 @@ from streamgauge.store import sweep_scratch
 
 from .conftest import DEADLINE_S, Tool, shown
 
+PAUSE_S = 2.0
 LONG_RUN = ("run", "hibench-identity", "--rate", "2k", "--duration", "10min", "--warmup", "2s", "--no-verify")
 
 
@@ -76,3 +77,20 @@ def test_k6_an_interrupt_before_the_load_ends_at_once(start: Callable[..., Tool]
     run = shown(tool.runs)
     assert (run["status"], run["verdict"]) == ("interrupted", "unknown")
     assert "Traceback" not in tool.printed()
+
+
+def test_f4_a_paused_process_shows_at_full_size(start: Callable[..., Tool]) -> None:
+    tool = start("run", "hibench-identity", "--rate", "2k", "--duration", "8s", "--warmup", "2s", "--no-verify")
+    tool.wait_for(lambda: "measure" in tool.printed(), "the end of the warm-up")
+    (java,) = [process for process in tool.engine() if "java" in process.name()]
+    java.suspend()
+    # How long the process stands still is what is measured.
+    time.sleep(PAUSE_S)
+    java.resume()
+    tool.end()
+    run = shown(tool.runs)
+    assert run["status"] == "finished"
+    # Events that were due when it stopped have waited for all of it, and no event of the load is missing.
+    latency = run["end_to_end_latency_s"]
+    assert latency["max"] >= PAUSE_S > latency["p50"]
+    assert (run["events"], run["events_processed"]) == (20_000, 20_000)

@@ -67,7 +67,7 @@ def test_a_cluster_that_gives_no_executor_is_told_after_the_deadline(tmp_path, c
     assert "Traceback" not in done.stderr
 
 
-def test_a_worker_that_is_killed_is_on_the_time_line_of_a_run_that_passes_and_comes_back(tmp_path, cluster):
+def test_f2_a_worker_that_is_killed_is_on_the_time_line_of_a_run_that_passes_and_comes_back(tmp_path, cluster):
     done = tool(cluster, tmp_path, *FAULT, "--fault", "worker", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(done.stdout)

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from streamgauge.arrivals import Constant
+from streamgauge.engine.query import run_to_end
 from streamgauge.engine.session import Session
 from streamgauge.engine.source import Gate, read_events
+from streamgauge.errors import RunFailedError
 from streamgauge.events import event_stream
 from streamgauge.experiment.generate import generate
 
@@ -55,6 +57,27 @@ def test_l2_a_restart_replays_the_unfinished_batch_exactly(session: Session, tmp
     _run(_stream(session, tmp_path, 5, 1000), tmp_path / "b", broken)
     assert {k: sorted(v) for k, v in broken.items()} == {k: sorted(v) for k, v in whole.items()}
     assert sum(len(v) for v in whole.values()) == 5_000
+
+
+def test_f3_a_checkpoint_that_is_torn_is_an_error_and_no_results(session: Session, tmp_path: Path) -> None:
+    Constant(1000.0).schedule(2.0).save(tmp_path / "schedule.npy")
+    Gate(origin_us=1_436_918_400_000_000).write(tmp_path)
+    checkpoint, results = tmp_path / "checkpoint", []
+
+    def go_on() -> int:
+        stream = _stream(session, tmp_path, 2, 1000)
+        return run_to_end(
+            session, stream, lambda df, _: results.append(df.count()), output_mode="append", checkpoint=checkpoint
+        )
+
+    assert go_on() == 2
+    last = checkpoint / "offsets" / "1"
+    last.write_bytes(last.read_bytes()[:20])
+    (checkpoint / "offsets" / ".1.crc").unlink(missing_ok=True)
+    (checkpoint / "commits" / "1").unlink()
+    with pytest.raises(RunFailedError, match="the streaming query failed"):
+        go_on()
+    assert results == [1000, 1000]
 
 
 @pytest.mark.parametrize("name", ["ysb", "hibench"])
