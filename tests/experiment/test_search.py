@@ -156,11 +156,19 @@ def guided(probe, **options):
     return pytest.fail("no end after 500 probes")
 
 
-@pytest.mark.parametrize("guess", [1100.0, 2000.0, 100_000.0])
+@pytest.mark.parametrize("guess", [2000.0, 100_000.0])
 def test_a_rate_that_fails_leads_to_the_border_at_once(guess):
     search = guided(overloaded(1000.0), first_rate_per_s=guess, within=0.1)
     width = math.sqrt(1.1)
     assert rates(search)[1:] == pytest.approx([1000 / width, 1000 * width])
+    assert search.outcome is Outcome.PRECISE
+
+
+@pytest.mark.parametrize("capacity", [1000.0, 1050.0])
+def test_the_last_step_is_the_middle_because_either_verdict_there_ends_the_search(capacity):
+    search = guided(overloaded(capacity, 1000.0), first_rate_per_s=1100.0, within=0.1)
+    low, middle = 1000 / math.sqrt(1.1), math.sqrt(1100 * 1000 / math.sqrt(1.1))
+    assert rates(search) == pytest.approx([1100.0, low, middle])
     assert search.outcome is Outcome.PRECISE
 
 

@@ -4,7 +4,8 @@ A search knows nothing of how a probe is made. It starts at a first guess, multi
 while they fail, and then halves the interval between the highest rate that passed and the lowest that failed, on a
 logarithmic scale. Where the border is expected, because an offline load says so or because the micro-batches of probes
 tell how much they could have held, the first steps go to just below and just above that rate instead, and further ones
-away from it are small and double. So they do around a rate that stays without a verdict.
+away from it are small and double. So they do around a rate that stays without a verdict. The last step is the middle:
+either verdict there leaves an interval that is narrow enough.
 Everything follows from the settings and the probes made, so a stored search can go on at any time.
 
 Verdicts are uncertain near the border, so one probe is not always the last word on its rate.
@@ -377,7 +378,10 @@ class Search:
         width = self._half_width if self._picture.undecided else 1 + self.settings.within
         if gap[1] <= gap[0] * width * (1 + ROUNDING):
             return None
-        return next(self._guided(*gap), math.sqrt(gap[0] * gap[1]))
+        middle = math.sqrt(gap[0] * gap[1])
+        # Where either verdict in the middle ends the search, nothing that is expected helps more.
+        is_last = gap[1] <= gap[0] * width * width * (1 + ROUNDING)
+        return middle if is_last else next(self._guided(*gap), middle)
 
     @property
     def _half_width(self) -> float:
