@@ -1,9 +1,8 @@
 import pytest
 
 from streamgauge.errors import UsageError
-from streamgauge.experiment.settings import parse_settings
 from streamgauge.experiment.summary import summarise
-from streamgauge.experiment.sustain import LatencyLimit, capacity_of, judge_probe, parse_latency_limit
+from streamgauge.experiment.sustain import LatencyLimit, judge_probe, parse_latency_limit
 from streamgauge.verdict import Verdict
 
 from .samples import evidence
@@ -45,37 +44,3 @@ def test_what_is_no_latency_limit_is_refused(text):
         parse_latency_limit(text)
     assert caught.value.where == "--latency"
     assert caught.value.remedy
-
-
-def batches(rate_per_s, *, fixed_s=0.5, per_event_s=1e-3):
-    """Summarise a query without a trigger interval: every micro-batch holds what came during the one before it."""
-    takes_s = fixed_s / (1 - rate_per_s * per_event_s)
-    return {
-        "batch_duration_s": {"mean": takes_s},
-        "batch_interval_s": {"mean": takes_s},
-        "phases_s": {"tasks": takes_s - fixed_s},
-        "processed_rate_per_s": rate_per_s,
-    }
-
-
-@pytest.mark.parametrize("rate_per_s", [50.0, 400.0, 800.0])
-def test_micro_batches_tell_the_capacity_at_any_rate(rate_per_s):
-    found = capacity_of(batches(rate_per_s), parse_settings())
-    # Micro-batches of 3 s, of which half a second passes without tasks.
-    assert found == pytest.approx(1000 * 2.5 / 3)
-
-
-def test_the_admission_limit_and_the_trigger_decide_the_capacity_where_they_are_given():
-    limited = parse_settings(max_rows_per_batch=500)
-    assert capacity_of(batches(400.0), limited) == pytest.approx(500 / (0.5 + 0.5))
-    assert capacity_of(batches(400.0), parse_settings(max_rows_per_batch=500, trigger="2s")) == pytest.approx(250)
-
-
-@pytest.mark.parametrize("missing", ["batch_duration_s", "batch_interval_s"])
-def test_a_run_without_micro_batches_tells_no_capacity(missing):
-    assert capacity_of(batches(400.0) | {missing: {"mean": None}}, parse_settings()) is None
-    assert capacity_of(batches(400.0, fixed_s=3.5) | {"phases_s": {}}, parse_settings()) is None
-
-
-def test_micro_batches_without_time_for_tasks_tell_no_capacity():
-    assert capacity_of(batches(400.0, fixed_s=3.5), parse_settings()) is None

@@ -218,3 +218,40 @@ def test_few_long_batches_that_each_leave_more_behind_fail() -> None:
 def test_a_limited_query_that_catches_up_does_not_fail() -> None:
     times_s, left = np.arange(6) * 3.0, np.array([90, 70, 60, 40, 20, 10]) * 1000
     assert judge_backlog(times_s, left, rate_per_s=100_000, left=left).verdict is not Verdict.FAIL
+
+
+def risen_level():
+    """A backlog as it was measured just above capacity, in seconds of the load, and when."""
+    emitted_s = [15.6, 17.2, 18.8, 20.5, 22.4, 24.5, 26.9, 29.5, 32.3, 35.5, 38.1, 41.1, 44.5]
+    backlog_s = [1.28, 1.50, 1.63, 1.70, 1.86, 2.08, 2.56, 2.66, 2.86, 3.11, 2.97, 3.04, 3.33]
+    return np.array(emitted_s), RATE_PER_S * np.array(backlog_s)
+
+
+@pytest.mark.parametrize(
+    ("left", "capacity_share", "verdict"),
+    [
+        ((), None, Verdict.UNKNOWN),
+        ((), 1.05, Verdict.PASS),
+        ((), 0.95, Verdict.FAIL),
+        ((4, 9), 1.05, Verdict.PASS),
+        # Behind in the end, for longer than before: nothing shows that it was worked off.
+        ((9, 10, 11, 12), 1.05, Verdict.UNKNOWN),
+        ((9, 10, 11, 12), 0.95, Verdict.FAIL),
+    ],
+)
+def test_c1_where_a_level_has_risen_the_length_of_micro_batches_decides(left, capacity_share, verdict):
+    times_s, backlog = risen_level()
+    rest = np.zeros(len(times_s))
+    rest[list(left)] = RATE_PER_S / 10
+    capacity_per_s = None if capacity_share is None else capacity_share * RATE_PER_S
+    found = judge_backlog(times_s, backlog, rate_per_s=RATE_PER_S, left=rest, capacity_per_s=capacity_per_s)
+    assert found.verdict is verdict
+    assert ("micro-batches can process" in found.reason) is (verdict is not Verdict.UNKNOWN)
+
+
+def test_c1_a_capacity_does_not_overrule_a_clear_slope_nor_make_a_verdict_of_too_little():
+    times_s, flat = np.arange(30) * 1.0, np.full(30, 100.0)
+    clear = {"rate_per_s": RATE_PER_S, "left": np.zeros(30)}
+    assert judge_backlog(times_s, flat, **clear, capacity_per_s=1.0).verdict is Verdict.PASS
+    few = {"rate_per_s": RATE_PER_S, "left": np.zeros(5)}
+    assert judge_backlog(times_s[:5], flat[:5], **few, capacity_per_s=1e9).verdict is Verdict.UNKNOWN

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from streamgauge.arrivals import Constant
-from streamgauge.measure import ingested_rate, offered_rate, processed_rate
+from streamgauge.measure import capacity, ingested_rate, offered_rate, processed_rate
 
 from .samples import ORIGIN_US, make_batch, schedules
 
@@ -96,3 +96,31 @@ def test_one_late_emission_at_the_end_hardly_moves_the_processed_rate():
     late = [*steady[:-1], replace(steady[-1], emitted_us=steady[-1].emitted_us + 800_000)]
     assert processed_rate(steady, *FOREVER) == pytest.approx(1_000)
     assert processed_rate(late, *FOREVER) == pytest.approx(1_000, rel=0.005)
+
+
+def long_batches(rate_per_s, *, fixed_s=0.5, per_event_s=1e-3):
+    """Return micro-batches, each of what came during the one before, and how long their tasks take."""
+    takes_s = fixed_s / (1 - rate_per_s * per_event_s)
+    events = round(rate_per_s * takes_s)
+    made = [make_batch(k, k * events, (k + 1) * events, started_s=0, emitted_s=takes_s - 0.01) for k in range(3)]
+    return made, takes_s - fixed_s
+
+
+@pytest.mark.parametrize("rate_per_s", [50.0, 400.0, 800.0])
+def test_micro_batches_tell_the_capacity_at_any_rate(rate_per_s):
+    # Micro-batches of 3 s, of which half a second passes without tasks.
+    assert capacity(*long_batches(rate_per_s), longest_s=3.0) == pytest.approx(1000 * 2.5 / 3, rel=0.02)
+
+
+def test_the_admission_limit_and_the_trigger_decide_the_capacity_where_they_are_given():
+    batches, tasks_s = long_batches(400.0)
+    limited = {"longest_s": 3.0, "most_events": 500}
+    assert capacity(batches, tasks_s, **limited) == pytest.approx(500 / (0.5 + 0.5), rel=0.01)
+    assert capacity(batches, tasks_s, trigger_s=2.0, **limited) == pytest.approx(250)
+
+
+def test_nothing_but_micro_batches_with_time_for_tasks_tells_a_capacity():
+    batches, tasks_s = long_batches(400.0, fixed_s=3.5)
+    assert capacity([], 1.0, longest_s=3.0) is None
+    assert capacity(batches, 0.0, longest_s=3.0) is None
+    assert capacity(batches, tasks_s, longest_s=3.0) is None

@@ -19,6 +19,7 @@ from streamgauge.measure import (
     SteadyState,
     account,
     batch_latency,
+    capacity,
     find_pressure,
     find_steady_state,
     ingested_rate,
@@ -556,7 +557,23 @@ def _windows(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
     ).summary()
 
 
-def _backlog_trend(evidence: Evidence, measured: Measured, rate_per_s: float | None) -> BacklogTrend:
+def _capacity(evidence: Evidence, measured: Measured, tasks_s: float | None) -> float | None:
+    """Return what micro-batches tell of the highest rate; an offline load measures it."""
+    if evidence.is_offline or evidence.is_unbatched or evidence.observed is not None or tasks_s is None:
+        return None
+    settings = evidence.settings
+    return capacity(
+        measured.batches,
+        tasks_s,
+        longest_s=settings.admission_target_s,
+        trigger_s=settings.trigger_s,
+        most_events=settings.max_rows_per_batch,
+    )
+
+
+def _backlog_trend(
+    evidence: Evidence, measured: Measured, rate_per_s: float | None, capacity_per_s: float | None
+) -> BacklogTrend:
     """Judge the backlog: its slope under a load of one rate, else whether it was worked off."""
     if evidence.is_offline:
         return BacklogTrend(None, None, None, Verdict.UNKNOWN, "not asked: all events were there at once")
@@ -565,7 +582,8 @@ def _backlog_trend(evidence: Evidence, measured: Measured, rate_per_s: float | N
         starts_s = [(b.started_us - evidence.origin_us) / 1e6 for b in measured.batches]
         return judge_following(starts_s, left, until_s=(measured.until_us - evidence.origin_us) / 1e6)
     times_s, backlog = backlog_series(evidence, measured)
-    return judge_backlog(times_s, backlog, rate_per_s=rate_per_s or evidence.settings.rate_per_s, left=left)
+    offered_per_s = rate_per_s or evidence.settings.rate_per_s
+    return judge_backlog(times_s, backlog, rate_per_s=offered_per_s, left=left, capacity_per_s=capacity_per_s)
 
 
 def _back_pressure(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
@@ -603,11 +621,12 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
     rate = None
     if not evidence.is_offline:
         rate = offered_rate(evidence.schedule, evidence.origin_us, measured.from_us, measured.until_us)
-    trend = _backlog_trend(evidence, measured, rate)
+    phases_s, idle_share = phases(measured.batches, evidence.tasks)
+    most_per_s = _capacity(evidence, measured, phases_s.get("tasks"))
+    trend = _backlog_trend(evidence, measured, rate, most_per_s)
     used = resources(evidence, measured)
     accounting = account(evidence.offered, evidence.batches)
     found = findings(evidence, measured, trend, accounting)
-    phases_s, idle_share = phases(measured.batches, evidence.tasks)
     work = stages(measured.batches, evidence.tasks, evidence.stages)
     processed = processed_rate(evidence.batches, measured.from_us, measured.until_us, level=measured.level)
     start_us = evidence.closed_us if evidence.is_offline else evidence.origin_us
@@ -625,6 +644,7 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         ),
         "processed_rate_per_s": processed,
         "offline_rate_per_s": _offline_rate(evidence, processed),
+        "capacity_per_s": most_per_s,
         "offline_run_id": evidence.maximum.run_id if evidence.maximum else None,
         "end_to_end_latency_s": latency.summary(),
         "window_latency_s": _windows(evidence, measured),

@@ -270,7 +270,7 @@ class _Searching:
         verdict, reasons = judge_probe(found.summary, self.limit)
         writer.add(found.run_id, role="probe", rate_per_s=rate_per_s, verdict=verdict.value)
         # Under a limit of the latency the border is below what the query could process.
-        capacity_per_s = None if self.limit else capacity_of(found.summary, self.settings)
+        capacity_per_s = None if self.limit else found.summary["capacity_per_s"]
         return Probe(rate_per_s, verdict, self.clock.monotonic_s() - began_s, found.run_id, reasons, capacity_per_s)
 
 
@@ -289,21 +289,3 @@ def judge_probe(summary: Mapping[str, Any], limit: LatencyLimit | None) -> tuple
         found.append(limit.judge(summary))
     reasons = tuple(reason for verdict, reason in found if verdict is not Verdict.PASS)
     return Verdict.combine(verdict for verdict, _ in found), reasons
-
-
-def capacity_of(summary: Mapping[str, Any], settings: RunSettings) -> float | None:
-    """Return about how many events per second a query could process, by the micro-batches of a run at any rate.
-
-    What passes without tasks is the same in every micro-batch, and tasks take longer the more events there are. The
-    capacity is reached by micro-batches as long as they may be.
-    """
-    duration_s, interval_s = (summary[name]["mean"] for name in ("batch_duration_s", "batch_interval_s"))
-    tasks_s, processed = summary["phases_s"].get("tasks"), summary["processed_rate_per_s"]
-    if not (duration_s and interval_s and tasks_s and processed):
-        return None
-    fixed_s, per_event_s = duration_s - tasks_s, tasks_s / (processed * interval_s)
-    if settings.max_rows_per_batch is not None:
-        takes_s = fixed_s + per_event_s * settings.max_rows_per_batch
-        return float(settings.max_rows_per_batch / max(takes_s, settings.trigger_s))
-    longest_s = settings.admission_target_s
-    return float((longest_s - fixed_s) / longest_s / per_event_s) if fixed_s < longest_s else None

@@ -16,7 +16,7 @@ from streamgauge.measure.histogram import EDGES_US, RELATIVE_ERROR, Histogram
 from streamgauge.measure.latency import batch_latency, negative_events
 from streamgauge.measure.observed import infer_trigger_s, observed_schedule
 from streamgauge.measure.pressure import Pressure, find_pressure
-from streamgauge.measure.rates import ingested_rate, is_level, offered_rate, processed_rate
+from streamgauge.measure.rates import capacity, ingested_rate, is_level, offered_rate, processed_rate
 from streamgauge.measure.recovery import Recovery, find_recovery, recovery_of_batches
 from streamgauge.measure.scaling import Scalability, efficiency, fit_universal_scalability, speed_up
 from streamgauge.measure.steady import SteadyState, find_steady_state
@@ -42,6 +42,7 @@ __all__ = [
     "batch_from_progress",
     "batch_latency",
     "batches_from_progress",
+    "capacity",
     "check_batches",
     "counted_batch",
     "efficiency",

@@ -125,6 +125,7 @@ def judge_backlog(
     *,
     rate_per_s: float,
     left: Sequence[float] | Floats | None = None,
+    capacity_per_s: float | None = None,
     tolerance: float = 0.005,
     rng: np.random.Generator | None = None,
 ) -> BacklogTrend:
@@ -138,6 +139,8 @@ def judge_backlog(
     them, and one of at least ten batches that none of the last half took whole when its level has risen.
     A backlog that every batch took whole passes in spite of its slope, as long as its level stays: it is what came
     during one batch, and it rises while the next batches find their length.
+    `capacity_per_s` is what the micro-batches tell of the highest rate. Where nothing else decides and the level has
+    risen, it does: a backlog that was worked off passes below it, and any fails above it.
     """
     t, y = np.asarray(times_s, dtype=float), np.asarray(backlog, dtype=float)
     if t.shape != y.shape or t.ndim != 1:
@@ -147,11 +150,36 @@ def judge_backlog(
     trend = _judge_slope(t, y, rate_per_s, tolerance, rng)
     if left is None or trend.verdict is Verdict.PASS or len(t) < MIN_LEFT_POINTS:
         return trend
-    rest, is_unknown = np.asarray(left, dtype=float), trend.verdict is Verdict.UNKNOWN
+    rest = np.asarray(left, dtype=float)
+    found = _judge_rest(t, y, rest, trend, tolerance * rate_per_s)
+    if found.verdict is Verdict.UNKNOWN and capacity_per_s is not None and len(t) >= MIN_POINTS:
+        return _judge_capacity(y, rest, found, capacity_per_s, rate_per_s)
+    return found
+
+
+def _judge_rest(t: Floats, y: Floats, rest: Floats, trend: BacklogTrend, limit_per_s: float) -> BacklogTrend:
+    """Judge by what micro-batches left behind, where the slope alone decides nothing."""
+    is_unknown = trend.verdict is Verdict.UNKNOWN
     is_emptied = _is_emptied(rest) if is_unknown else not np.any(rest)
     if is_emptied:
         return _judge_emptied(y, rest, trend) if len(t) >= MIN_POINTS else trend
-    return _judge_left(t, y, rest, trend, tolerance * rate_per_s) if is_unknown else trend
+    return _judge_left(t, y, rest, trend, limit_per_s) if is_unknown else trend
+
+
+def _judge_capacity(
+    y: Floats, rest: Floats, trend: BacklogTrend, capacity_per_s: float, rate_per_s: float
+) -> BacklogTrend:
+    """Judge a backlog whose level has risen: on its way to a higher level that it will keep, or without end.
+
+    Both look alike for a while. How long micro-batches of so many events take tells them apart.
+    """
+    growth = _growth(y)
+    told = f"{_level(growth)}, and by their length micro-batches can process {format_count(capacity_per_s)} events/s"
+    if growth > MAX_GROWTH_OF_EMPTIED and capacity_per_s < rate_per_s:
+        return replace(trend, verdict=Verdict.FAIL, reason=f"{told}, less than are offered")
+    if _is_emptied(rest) and capacity_per_s > rate_per_s:
+        return replace(trend, verdict=Verdict.PASS, reason=f"the queue was emptied again and again; {told}")
+    return trend
 
 
 def _judge_slope(

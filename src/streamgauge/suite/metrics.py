@@ -20,6 +20,7 @@ _PHASES = (
 # (where the numbers stand, their unit, their names)
 _TABLE: tuple[tuple[str, Unit, tuple[str, ...]], ...] = (
     ("", "per second", ("offered_rate_per_s", "ingested_rate_per_s", "processed_rate_per_s", "offline_rate_per_s")),
+    ("", "per second", ("capacity_per_s",)),
     ("end_to_end_latency_s", None, ("count",)),
     ("end_to_end_latency_s", "seconds", _PERCENTILES),
     ("window_latency_s", None, ("count",)),
