@@ -317,12 +317,14 @@ def test_both_ends_are_confirmed_on_request():
     assert all(rates(search).count(rate) == 1 for rate in others)
 
 
-def test_c2_an_end_that_is_not_confirmed_is_probed_a_third_time():
-    confirmed = searched(planted(below(1500.0), {6: FAIL}), confirm=True)
-    low = confirmed.bracket.low_per_s
-    assert [p.verdict for p in confirmed.probes if p.rate_per_s == low] == [PASS, FAIL, PASS]
-    assert (confirmed.outcome, confirmed.flaky_per_s) == (Outcome.PRECISE, (low,))
-    assert confirmed.reason.endswith("; passed and failed at 1.477k/s")
+def test_c2_an_end_that_does_not_hold_when_it_is_repeated_is_closed_in_from_both_sides():
+    search = searched(planted(below(1500.0), {6: FAIL}), confirm=True)
+    (flaky,) = search.flaky_per_s
+    assert [p.verdict for p in search.probes if p.rate_per_s == flaky] == [PASS, FAIL]
+    assert search.bracket.low_per_s < flaky < search.bracket.high_per_s
+    assert [rates(search).count(end) for end in (search.bracket.low_per_s, search.bracket.high_per_s)] == [2, 2]
+    assert search.outcome is Outcome.PRECISE
+    assert search.reason == "passes at 1.445k/s and fails at 1.509k/s, 4.4 % apart; passed and failed at 1.477k/s"
 
 
 def test_an_end_that_passed_by_chance_is_given_up():
@@ -405,7 +407,7 @@ def test_an_island_that_no_probe_touches_is_not_found():
         ({}, Outcome.NOT_MONOTONE, 970.0, 1140.0),
     ],
 )
-def test_c2_contradicting_rates_are_repeated_and_the_majority_decides(repeated, outcome, low, high):
+def test_c2_contradicting_rates_are_repeated_and_one_that_changes_is_no_contradiction(repeated, outcome, low, high):
     search = with_verdicts(SearchSettings(1000.0), {970.0: "p", 1000.0: "f", 1100.0: "p", 1140.0: "f"})
     finish(search, lambda rate_per_s: repeated.get(rate_per_s, {1000.0: FAIL, 1100.0: PASS}.get(rate_per_s, FAIL)))
     assert set(rates(search)[4:]) <= {1000.0, 1100.0}

@@ -64,7 +64,7 @@ def searched(root):
         search.add(Probe(rate_per_s, Verdict.PASS if passes else Verdict.FAIL, 15.0, run.run_id, reasons))
         writer.add(run.run_id, role="probe", rate_per_s=rate_per_s)
         writer.update(search=search.to_dict())
-    writer.update(status="finished", result=Sustained(writer.set_id, "ysb", search).document())
+    writer.update(status="finished", result=Sustained(writer.set_id, "ysb", search, writer.path.parent).document())
     return writer.set_id, search
 
 

@@ -13,10 +13,10 @@ Verdicts are uncertain near the border, so one probe is not always the last word
 - Unknown is repeated once. A rate that stays without a verdict counts as failing for the direction of the search, but
   never as the end of the interval: that is a rate that failed. Afterwards the undecided rates are narrowed from
   above, too.
-- A rate that passes although a lower one fails contradicts it. Both are repeated until two of three probes agree. If
-  the contradiction stays, the interval covers all rates that contradict each other.
-- A rate that both passed and failed is near the border. If it was the lowest that failed, the search goes on just
-  above it, in steps that begin with the precision asked for and double.
+- A rate that passes although a lower one fails contradicts it. Both are repeated. If the contradiction stays, the
+  interval covers all rates that contradict each other.
+- A rate that both passed and failed is at the border itself, so it is no end of the interval either. The search goes on
+  on both sides of it.
 - A rate is probed three times at most, so every search ends.
 
 Only rates that were probed can contradict each other: a search that looks at no rate in a gap does not find it.
@@ -165,16 +165,17 @@ class _Level:
 
     @property
     def verdict(self) -> Verdict | None:
-        """What most probes say; None asks for a repetition, unknown is what remains without a majority."""
-        if self.passes != self.fails:
-            return Verdict.PASS if self.passes > self.fails else Verdict.FAIL
-        enough = MAX_PROBES_PER_RATE if self.passes else MAX_UNKNOWN_PER_RATE
-        return Verdict.UNKNOWN if self.probes >= enough else None
+        """What the probes say; None asks for a repetition. One that both passed and failed is at the border itself."""
+        if self.passes and self.fails:
+            return Verdict.UNKNOWN
+        if self.passes or self.fails:
+            return Verdict.PASS if self.passes else Verdict.FAIL
+        return Verdict.UNKNOWN if self.unknowns >= MAX_UNKNOWN_PER_RATE else None
 
     @property
     def is_firm(self) -> bool:
-        """No further probe would change the majority, or none is allowed."""
-        return abs(self.passes - self.fails) >= 2 or self.probes >= MAX_PROBES_PER_RATE
+        """Two probes agree, or no further one is allowed."""
+        return max(self.passes, self.fails) >= 2 or self.probes >= MAX_PROBES_PER_RATE
 
 
 def _levels(probes: Iterable[Probe]) -> list[_Level]:
@@ -278,7 +279,7 @@ class Search:
 
     @property
     def undecided_per_s(self) -> tuple[float, ...]:
-        """Rates that were repeated and still have no verdict."""
+        """Rates that were repeated and still have no verdict, or both."""
         return tuple(v.rate_per_s for v in self._picture.levels if v.verdict is Verdict.UNKNOWN)
 
     @property
@@ -481,8 +482,9 @@ class Search:
         remarks = [self._ending(outcome)]
         if outcome is not Outcome.NOT_MONOTONE and self._picture.contradicting:
             remarks.append(self._contradiction())
-        if outcome is not Outcome.UNDECIDED and self.undecided_per_s:
-            remarks.append(f"no verdict at {_listed(self.undecided_per_s)}")
+        silent = [rate for rate in self.undecided_per_s if rate not in self.flaky_per_s]
+        if outcome is not Outcome.UNDECIDED and silent:
+            remarks.append(f"no verdict at {_listed(silent)}")
         if self.flaky_per_s:
             remarks.append(f"passed and failed at {_listed(self.flaky_per_s)}")
         if outcome is Outcome.PRECISE and self._unconfirmed:

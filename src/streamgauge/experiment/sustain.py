@@ -68,11 +68,12 @@ def parse_latency_limit(text: str) -> LatencyLimit:
 
 @dataclass(frozen=True)
 class Sustained:
-    """What a search found."""
+    """What a search found, and where its runs are."""
 
     set_id: str
     workload: str
     search: Search
+    root: Path
 
     @property
     def verdict(self) -> Verdict:
@@ -181,7 +182,7 @@ class _Searching:
                 f"go on with `streamgauge sustain {self.reference} --resume {writer.set_id}` and the same options"
             )
             raise
-        found = Sustained(writer.set_id, self.workload.name, search)
+        found = Sustained(writer.set_id, self.workload.name, search, self.root)
         writer.update(status="finished", result=found.document())
         return found
 

@@ -1,14 +1,16 @@
 """What a search for the sustainable rate found: the interval in words, then its probes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from statistics import mean, stdev
 
 from rich.console import Console
 from rich.text import Text
 
 from streamgauge.experiment.search import Bracket
-from streamgauge.experiment.sustain import WARMUP, Sustained, rising
+from streamgauge.experiment.sustain import Sustained
 from streamgauge.report.console import COLOURS, console, key_values, plain_table
+from streamgauge.report.html.command import command_lines
+from streamgauge.store import open_run
 from streamgauge.units import format_duration, format_rate
 
 
@@ -73,9 +75,15 @@ def print_search(found: Sustained, out: Console | None = None) -> None:
     out.print(table)
     out.print()
     rows = [("stored as", found.set_id), ("see it", f"streamgauge report {found.set_id}")]
-    low_per_s = found.search.bracket.low_per_s
-    if low_per_s is not None:
-        # A little longer than a probe; the answer was checked by the search.
-        settings = f"--rate {low_per_s:.0f} --arrivals '{rising(WARMUP)}' --warmup {WARMUP} --duration 60s --no-verify"
-        rows.append(("run again", f"streamgauge run {found.workload} {settings}"))
+    rows += _again(found)
     out.print(key_values(rows))
+
+
+def _again(found: Sustained) -> Iterator[tuple[str, str]]:
+    """Yield the commands that repeat the probes at both ends of the interval."""
+    bracket = found.search.bracket
+    for name, rate_per_s in (("low again", bracket.low_per_s), ("high again", bracket.high_per_s)):
+        run_ids = [probe.run_id for probe in found.search.probes if probe.rate_per_s == rate_per_s and probe.run_id]
+        if run_ids:
+            # The first probe of all may have verified the answer as well; the last one of a rate has not.
+            yield name, " ".join(command_lines(open_run(found.root, run_ids[-1])))
