@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from streamgauge.cli.load_options import Warmup, runs_workload
+from streamgauge.cli.load_options import Duration, Warmup, runs_workload
 from streamgauge.cli.options import EXIT_BY_VERDICT, Json, Quiet, print_json
 
 Within = Annotated[str, typer.Option("--within", help="How far apart the ends of the interval may be.")]
@@ -15,7 +15,7 @@ Latency = Annotated[str | None, typer.Option("--latency", help="A limit that a s
 Resume = Annotated[str | None, typer.Option("--resume", metavar="SET", help="Go on with an interrupted search.")]
 
 
-@runs_workload(without=("load", "arrivals", "warmup", "explore"))
+@runs_workload(without=("load", "arrivals", "duration", "warmup", "explore"))
 def sustain(
     workload: Annotated[
         str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")
@@ -24,6 +24,7 @@ def sustain(
     within: Within = "5%",
     budget: Budget = None,
     latency: Latency = None,
+    duration: Duration = "45s",
     warmup: Warmup = "15s",
     resume: Resume = None,
     quiet: Quiet = False,
@@ -39,6 +40,7 @@ def sustain(
             within=within,
             budget=budget,
             latency=latency,
+            duration=duration,
             warmup=warmup,
             resume=resume,
             monitor=monitor,

@@ -31,6 +31,9 @@ LATENCY_LIMIT = re.compile(r"\s*(mean|p50|p90|p95|p99|max)\s*<=?\s*(\S.*)")
 # would hide for minutes whether a rate near the border is sustained. A longer one leaves time for fewer probes: after
 # 15 s, events of YSB cost what they cost later.
 WARMUP = "15s"
+# Near the border micro-batches are long: there are enough of them for a steady state, and slow moments of a machine that
+# others use too are a smaller part of the time.
+DURATION = "45s"
 MIN_RAMP_S = 1.0
 # A rate that is sustained is drained after a few micro-batches of the longest kind.
 DRAIN_BATCHES = 4.0
@@ -121,6 +124,7 @@ def sustain(
     within: str | float = "5%",
     budget: str | float | None = None,
     latency: str | None = None,
+    duration: str | float = DURATION,
     warmup: str | float = WARMUP,
     resume: str | None = None,
     events: str | None = None,
@@ -135,7 +139,7 @@ def sustain(
     >>> sg.sustain("ysb", within="10%", budget="8min").search.bracket  # doctest: +SKIP
     """
     # A search is over constant rates, whatever load a prototype file describes.
-    asked = {"load": "open", "warmup": warmup, "arrivals": rising(warmup)} | settings
+    asked = {"load": "open", "duration": duration, "warmup": warmup, "arrivals": rising(warmup)} | settings
     chosen, checked, parsed = prepare(workload, events, parameters, asked)
     root = Path(runs) if runs is not None else default_root(os.environ)
     searching = _Searching(
