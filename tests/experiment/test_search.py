@@ -327,6 +327,14 @@ def test_c2_an_end_that_does_not_hold_when_it_is_repeated_is_closed_in_from_both
     assert search.reason == "passes at 1.445k/s and fails at 1.509k/s, 4.4 % apart; passed and failed at 1.477k/s"
 
 
+def test_the_end_that_is_closer_to_the_expected_border_is_repeated_first_and_then_looked_beyond():
+    told = [Probe(1000.0, FAIL, capacity_per_s=900.0), Probe(910.0, PASS, capacity_per_s=1050.0)]
+    search = Search(SearchSettings(1000.0, within=0.1, confirm=True), told)
+    assert search.next_rate() == 1000.0
+    search.add(Probe(1000.0, PASS, capacity_per_s=1050.0))
+    assert search.next_rate() == pytest.approx(max(1000.0, 1050.0) * math.sqrt(1.1))
+
+
 def test_an_end_that_passed_by_chance_is_given_up():
     """The third probe passes although the capacity is lower; its repetitions fail, and the search goes on below."""
     search = searched(planted(below(1100.0), {2: PASS}), confirm=True)

@@ -318,7 +318,7 @@ class Search:
             return next(self._guided(0.0, self.settings.max_rate_per_s), self.settings.first_rate_per_s)
         if picture.open or picture.suspects:
             return (picture.open or picture.suspects)[0].rate_per_s
-        steps = (self._shrink, self._halve_below, self._grow, self._halve_above, self._confirm, self._look_beyond)
+        steps = (self._shrink, self._grow, self._halve_below, self._halve_above, self._confirm, self._look_beyond)
         return next((rate for step in steps if (rate := step()) is not None), None)
 
     def _shrink(self) -> float | None:
@@ -432,8 +432,11 @@ class Search:
 
     @property
     def _unconfirmed(self) -> list[float]:
+        """The ends that were probed once, first the one that is closer to where the border is expected."""
         ends = (self._picture.low, self._picture.high) if self.settings.confirm else ()
-        return [end.rate_per_s for end in ends if end and not end.is_firm]
+        found = [end.rate_per_s for end in ends if end and not end.is_firm]
+        expected = self._expected_per_s
+        return sorted(found, key=lambda rate: abs(math.log(rate / expected))) if expected else found
 
     def _confirm(self) -> float | None:
         return next(iter(self._unconfirmed), None)
