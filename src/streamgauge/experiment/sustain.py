@@ -31,8 +31,8 @@ LATENCY_LIMIT = re.compile(r"\s*(mean|p50|p90|p95|p99|max)\s*<=?\s*(\S.*)")
 # would hide for minutes whether a rate near the border is sustained. A longer one leaves time for fewer probes: after
 # 15 s, events of YSB cost what they cost later.
 WARMUP = "15s"
-# Near the border micro-batches are long. In this time there are enough of them for a steady state, and slow moments of a
-# machine that others use too are a smaller part of it.
+# Near the border micro-batches are long. In this time there are enough of them for a steady state, and slow moments of
+# a machine that others use too are a smaller part of it.
 DURATION = "45s"
 MIN_RAMP_S = 1.0
 # A rate that is sustained is drained after a few micro-batches of the longest kind.
