@@ -121,6 +121,17 @@ def test_micro_batches_of_one_size_leave_the_split_to_an_assumption():
     assert fixed + 50_000 * value == pytest.approx(0.008 + 0.060, rel=0.02)
 
 
+def test_m5_where_a_stage_has_much_work_its_time_beyond_that_is_no_wait():
+    # Micro-batches of one size: nothing in them tells a slow-down from a wait, but no task waits for so long.
+    first, *others = three_stages(background=0.8).stages
+    true = three_stages(background=0.8, stages=(replace(first, output=OutputCurve(0.8)), *others))
+    run = run_of(true, 9, rate_per_s=60_000.0, trigger_s=2.0, duration_s=120.0)
+    fitted = fit_model([sample_of_run(run)], draws=5).query
+    cost = fitted.stages[1].cost
+    assert cost.wait_s == pytest.approx(0.020, abs=0.01)
+    assert (1 + fitted.background / 2) * (1 + cost.outside) == pytest.approx(1.4, rel=0.1)
+
+
 def explored(query, *rates):
     """Return the columns of three micro-batches at each rate, as if they had come after a load."""
     parts = []

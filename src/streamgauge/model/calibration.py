@@ -21,6 +21,8 @@ USUAL_S = {
     "per_written_row_s": (0.5e-6, 0.5e-6),
     "per_state_row_s": (0.2e-6, 0.2e-6),
 }
+# How long tasks wait, behind an exchange and with the Python worker of a source, and how far that scatters.
+USUAL_WAIT_S, USUAL_SOURCE_WAIT_S = (0.015, 0.015), (0.055, 0.03)
 # Wall time by CPU time of the work of tasks on all processors, and how far single stages are from it.
 SLOWDOWN, SLOWDOWN_SD = 1.1, 0.15
 STAGE_SD = 0.15
@@ -109,11 +111,18 @@ class Calibration:
         return np.asarray(self.structure.cores == cores)
 
     def _ratios(self, k: int, costs: Costs, cores: int) -> list[tuple[float, float]]:
-        """Return wall time by CPU time of the work of stage k on some cores, inside and between runs, with errors."""
+        """Return wall time by CPU time of the work of stage k on some cores, with errors.
+
+        Micro-batches of different sizes tell it, inside a run and between runs. Where there is much work, so does what
+        is left of the time when the usual wait is taken off.
+        """
         chosen = self._of_cores(cores)
         work, wall = (values[chosen] for values in self._batch_means(k, costs))
         within = persistent_slope(work, wall, self.structure.is_new[chosen])
-        found = [within, slope_between(work, wall, self.structure.run[chosen], RUN_CV)]
+        wait_s, scatter_s = USUAL_SOURCE_WAIT_S if self.structure.sources[k] else USUAL_WAIT_S
+        busy_s = max(float(work.mean()) + costs["fixed_s"], 1e-9)
+        without_wait = max(float(wall.mean()) - wait_s, 0.0) / busy_s, scatter_s / busy_s
+        found = [within, slope_between(work, wall, self.structure.run[chosen], RUN_CV), without_wait]
         return [(ratio, error) for ratio, error in found if np.isfinite(error)]
 
     def outside(self, costs: Sequence[Costs], background: float) -> list[tuple[float, float]]:
