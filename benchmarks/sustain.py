@@ -44,8 +44,11 @@ def _job_s(session: Session, rows: int) -> float:
 
 
 def batch_capacity_per_s(cores: int) -> float:
-    """Return the rows per second of a batch job, the median of some rounds, the fixed cost of a job left out."""
-    with temporary_session(SessionSettings(f"local[{cores}]", {}, event_log=False)) as session:
+    """Return the rows per second of a batch job, the median of some rounds, the fixed cost of a job left out.
+
+    Java has the options that it has in a probe.
+    """
+    with temporary_session(SessionSettings(f"local[{cores}]", {})) as session:
         _job_s(session, LARGE)
         return median((LARGE - SMALL) / (_job_s(session, LARGE) - _job_s(session, SMALL)) for _ in range(ROUNDS))
 
