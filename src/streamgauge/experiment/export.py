@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 TABLES = ("batches", "tasks", "resources", "latency")
-# What only queries that were observed have.
+# What only some runs have: those of queries that were observed, and those that went on after their load.
 FURTHER_TABLES = ("stages", "explored", "explored_tasks")
 FORMATS = ("parquet", "csv", "json")
 
