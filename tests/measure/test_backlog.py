@@ -255,3 +255,6 @@ def test_c1_a_capacity_does_not_overrule_a_clear_slope_nor_make_a_verdict_of_too
     assert judge_backlog(times_s, flat, **clear, capacity_per_s=1.0).verdict is Verdict.PASS
     few = {"rate_per_s": RATE_PER_S, "left": np.zeros(5)}
     assert judge_backlog(times_s[:5], flat[:5], **few, capacity_per_s=1e9).verdict is Verdict.UNKNOWN
+    gap_s, risen = np.append(np.arange(12), 40 + np.arange(2)) * 1.0, np.linspace(100, 300, 14)
+    torn = judge_backlog(gap_s, risen, rate_per_s=RATE_PER_S, left=np.zeros(14), capacity_per_s=1e9)
+    assert torn.verdict is Verdict.UNKNOWN

@@ -152,7 +152,8 @@ def judge_backlog(
         return trend
     rest = np.asarray(left, dtype=float)
     found = _judge_rest(t, y, rest, trend, tolerance * rate_per_s)
-    if found.verdict is Verdict.UNKNOWN and capacity_per_s is not None and len(t) >= MIN_POINTS:
+    # Where the slope is unknown because points are missing, a capacity is no substitute for them.
+    if found.verdict is Verdict.UNKNOWN and capacity_per_s is not None and found.slope_per_s is not None:
         return _judge_capacity(y, rest, found, capacity_per_s, rate_per_s)
     return found
 
