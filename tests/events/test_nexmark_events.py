@@ -14,7 +14,7 @@ from streamgauge.events.nexmark import arrays as module
 from streamgauge.events.nexmark import names
 from streamgauge.events.nexmark.arrays import EXTRAS, FIELDS, arrays
 from streamgauge.events.nexmark.canonical import canonical_lines
-from streamgauge.events.nexmark.clock import Step, check, period_us, rate_cycle, schedule
+from streamgauge.events.nexmark.clock import Step, at_rate, check, period_us, rate_cycle, schedule
 from streamgauge.events.nexmark.parameters import NexmarkEvents
 
 BASE_MS = 1_436_918_400_000
@@ -471,6 +471,14 @@ def test_long_data_sets_keep_their_spacing():
 def test_the_fine_clock_meets_the_rate_exactly():
     fine = schedule(NexmarkEvents(clock="fine"), 9_000_000, 3_000_000)
     assert (fine.total, fine.end_us) == (9_000_000, 3_000_000)
+
+
+def test_rates_that_were_found_by_measuring_get_a_clock_that_goes_on():
+    given = NexmarkEvents(generators=2)
+    assert at_rate(given, 2_000_000) is given
+    found = at_rate(given, 2_000_001)
+    assert found == NexmarkEvents(generators=2, clock="fine")
+    check(found, 2_000_001)
 
 
 def test_rates_beyond_beam_s_clock_are_refused():

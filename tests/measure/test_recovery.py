@@ -92,6 +92,20 @@ def test_a_relapse_moves_the_recovery_behind_it():
     assert find_recovery((t, backlog), latency, **WINDOW).time_to_recover_s == pytest.approx(90.0)
 
 
+def test_what_happens_long_after_the_recovery_is_told_and_is_no_relapse():
+    """What is normal was seen for 60 s, and the query was back for longer than that."""
+    (t, backlog), latency = fluid()
+    disturbed = backlog + np.where((t >= 170) & (t < 172), 8000.0, 0.0)
+    found = find_recovery((t, disturbed), latency, **WINDOW)
+    assert found.time_to_recover_s == pytest.approx(33.5)
+    assert found.reason == "backlog: back to normal 33.5 s after the spike, until 100 s after it"
+    flat = series_recovery((t, np.where(t == 190.0, 9.0, 1.0)), **WINDOW)
+    assert (flat.time_to_recover_s, flat.reason) == (
+        0.0,
+        "not beyond what it was before the spike, until 120 s after it",
+    )
+
+
 def test_a_spike_within_capacity_needs_no_recovery():
     found = find_recovery(*fluid(spike=900.0, level=100.0, level_s=0.1), **WINDOW)
     assert found.time_to_recover_s == 0.0

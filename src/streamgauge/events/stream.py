@@ -49,8 +49,9 @@ class EventStream:
     Spark, one in NumPy. The rows that `frame` gets have the columns of `Arrivals`, all BIGINT; it makes the wanted
     fields.
     `schedule` makes the arrivals of a finite data set (from the number of events and the rate) where even spacing
-    is not enough, and `check` refuses rates that the parameters do not allow. `texts` are further formats, by
-    whose digests data sets of other programs can be compared. `text` names the field that holds the others as JSON
+    is not enough, and `check` refuses rates that the parameters do not allow; `at_rate` changes them for a rate that
+    was found by measuring, so that nobody can be told to ask for less. `texts` are further formats, by whose digests
+    data sets of other programs can be compared. `text` names the field that holds the others as JSON
     text, all of them as strings and times in milliseconds, if there is one; `lines` makes it fast, as bytes.
     """
 
@@ -62,6 +63,7 @@ class EventStream:
     arrays: "Callable[[Any, int, Arrivals], Mapping[str, Any]]"
     schedule: "Callable[[Any, int, float], Schedule] | None" = None
     check: Callable[[Any, float], None] = lambda _p, _rate_per_s: None
+    at_rate: Callable[[Any, float], Any] = lambda p, _rate_per_s: p
     texts: "Mapping[str, Callable[[pa.Table], bytes]]" = field(default_factory=dict)
     text: str | None = None
     lines: "Callable[[Any, int, Arrivals], list[bytes]] | None" = None

@@ -26,8 +26,9 @@ class SeriesRecovery:
     """One quantity around a spike; None stands for what was not seen.
 
     `band` is the highest value that counts as normal. `time_to_recover_s` goes from the end of the spike to the first
-    point from which on all others are inside the band. Without such a point it is None; 0 needs one at the very end of
-    the spike, or that no point was ever outside.
+    point from which on the others are inside the band, for as long as it took to see what is normal, or up to the last
+    one. Without such a point it is None; 0 needs one at the very end of the spike, or that no point was outside until
+    then.
     """
 
     band: float | None
@@ -64,19 +65,25 @@ def _arrays(times_s: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Floa
     return t, y
 
 
-def _time_to_recover(t: Floats, y: Floats, band: float, spike_end_s: float) -> tuple[float | None, str]:
-    """Judge the points from the start of the spike on."""
-    outside, is_after = np.flatnonzero(y > band), t >= spike_end_s
-    seen_back = int(np.sum(is_after)) if not len(outside) else int(np.sum(is_after[outside[-1] + 1 :]))
-    if not np.any(is_after):
+def _time_to_recover(
+    t: Floats, y: Floats, band: float, spike_end_s: float, normal_s: float
+) -> tuple[float | None, str]:
+    """Judge the points from the start of the spike on; what is normal was seen for `normal_s` before it."""
+    after = int(np.searchsorted(t, spike_end_s))
+    if after == len(t):
         return None, "nothing was seen after the spike"
-    if seen_back < MIN_POINTS_BACK:
-        return None, f"not back to normal at {t[-1] - spike_end_s:.4g} s after the spike, when it was last seen"
-    if not len(outside):
-        return 0.0, "never beyond what it was before the spike"
-    back = outside[-1] + 1 + int(np.argmax(is_after[outside[-1] + 1 :]))
-    time_s = float(t[back] - spike_end_s)
-    return time_s, f"back to normal {time_s:.4g} s after the spike"
+    outside = np.flatnonzero(y > band)
+    for back in (after, *(outside[outside >= after] + 1)):
+        later = outside[outside >= back]
+        end = int(later[0]) if len(later) else len(t)
+        if end - back < MIN_POINTS_BACK or (len(later) and t[end] - t[back] < normal_s):
+            continue
+        until = f", until {t[end] - spike_end_s:.4g} s after it" if len(later) else ""
+        if len(later) == len(outside):
+            return 0.0, f"{'not' if until else 'never'} beyond what it was before the spike{until}"
+        time_s = float(t[back] - spike_end_s)
+        return time_s, f"back to normal {time_s:.4g} s after the spike{until}"
+    return None, f"not back to normal at {t[-1] - spike_end_s:.4g} s after the spike, when it was last seen"
 
 
 def series_recovery(
@@ -85,8 +92,9 @@ def series_recovery(
     """Judge one series of (times, values), such as the backlog after each emission.
 
     Points from `settled_from_s` until the spike tell what is normal: up to twice as far above their median as their
-    highest, or a tenth above the median if that is more. Five of them are needed. Three points in a row, up to the last
-    one, must be back inside. A point beyond the band after that means that the recovery was none.
+    highest, or a tenth above the median if that is more. Five of them are needed. Three points in a row must be back
+    inside, for as long as these points took, or up to the last one. What is beyond the band after that has other
+    reasons than the spike; the reason tells when.
     """
     if not spike_start_s < spike_end_s:
         raise ValueError(f"a spike cannot last from {spike_start_s} s to {spike_end_s} s")
@@ -98,7 +106,8 @@ def series_recovery(
         reason = f"seen {len(before)} times before the spike, and what is normal needs {MIN_POINTS_BEFORE}"
         return SeriesRecovery(None, highest, at_s, None, reason)
     band = _band(before)
-    time_s, reason = _time_to_recover(t[since], y[since], band, spike_end_s)
+    normal_s = spike_start_s - max(settled_from_s, float(t[0]))
+    time_s, reason = _time_to_recover(t[since], y[since], band, spike_end_s, normal_s)
     return SeriesRecovery(band, highest, at_s, time_s, reason)
 
 

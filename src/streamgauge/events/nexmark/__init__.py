@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.events.nexmark.clock import check, schedule
+from streamgauge.events.nexmark.clock import at_rate, check, schedule
 from streamgauge.events.nexmark.parameters import NexmarkEvents
 from streamgauge.events.stream import EventStream, Field
 
@@ -68,5 +68,6 @@ EVENTS = EventStream(
     arrays=_arrays,
     schedule=schedule,
     check=check,
+    at_rate=at_rate,
     texts={"canonical": _canonical, "canonical-with-channel": partial(_canonical, with_channel=True)},
 )

@@ -107,6 +107,11 @@ def schedule(p: "NexmarkEvents", events: int, rate_per_s: float) -> "Schedule":
     return Schedule(counts * spacing_us, counts)
 
 
+def at_rate(p: "NexmarkEvents", rate_per_s: float) -> "NexmarkEvents":
+    """Return the parameters with the clock that goes on at this rate."""
+    return p.model_copy(update={"clock": "fine"}) if rate_per_s > MAX_BEAM_RATE_PER_S else p
+
+
 def check(p: "NexmarkEvents", rate_per_s: float) -> None:
     """Refuse rates at which Beam's clock would give all events one time, or auctions would live for hours."""
     if p.clock == "beam" and rate_per_s > MAX_BEAM_RATE_PER_S:
