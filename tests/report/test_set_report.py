@@ -104,6 +104,14 @@ def test_a_search_without_an_end_says_what_it_knows(root):
     assert "dots mark unknown-mark" in [e["attributes"]["class"] for e in drawn(charts(page)["Probes"])]
 
 
+def test_a_search_tells_how_far_its_probes_scatter(root):
+    capacities = {1000.0: (Verdict.PASS, 1100.0), 1400.0: (Verdict.FAIL, 1300.0)}
+    probes = [Probe(rate, verdict, 10.0, capacity_per_s=most) for rate, (verdict, most) in capacities.items()]
+    set_id = store_set(root, "sustain", workload="ysb", search=Search(SearchSettings(1000.0), probes).to_dict())
+    told = "capacity 1.1k/s to 1.3k/s by the micro-batches of 2 probes, which scatter by 12 %"
+    assert told in read(root, set_id).words()
+
+
 def test_a_search_that_was_killed_before_its_first_probe_has_no_chart(root):
     page = read(root, store_set(root, "sustain", status="running"))
     assert "The search ended before its first probe did." in page.words()

@@ -175,6 +175,14 @@ def search_of(stored: StoredSet) -> tuple[list[Mapping[str, Any]], Bracket]:
         return probes, Bracket(None, None)
 
 
+def _capacities_per_s(stored: StoredSet) -> list[float]:
+    """Return what the probes of a search tell of the capacity."""
+    try:
+        return Search.from_dict(mapping(stored.document.get("search"))).capacities_per_s
+    except StreamgaugeError:
+        return []
+
+
 def _at_end(probes: Sequence[Mapping[str, Any]], rate_per_s: float | None, verdict: str, runs: Runs) -> list[StoredRun]:
     """Return the last probe that decided an end of the interval."""
     if rate_per_s is None:
@@ -185,14 +193,16 @@ def _at_end(probes: Sequence[Mapping[str, Any]], rate_per_s: float | None, verdi
 
 
 def _sustain(set_: ReportedSet, runs: Runs) -> ReportedSet:
-    from streamgauge.report.search import in_words
+    from streamgauge.report.search import in_words, scatter_in_words
 
     probes, bracket = search_of(set_.stored)
     spent_s = sum(number(probe.get("duration_s")) or 0.0 for probe in probes)
     limit = mapping(set_.stored.document.get("configuration")).get("latency")
+    scatter = scatter_in_words(_capacities_per_s(set_.stored))
     lines = [
         ("sustained", in_words(bracket)),
         *([("latency limit", str(limit))] if limit else []),
+        *([("capacity", scatter)] if scatter else []),
         ("took", f"{len(probes)} probes, {format_duration(spent_s)}"),
     ]
     rows = tuple(
