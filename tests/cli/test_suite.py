@@ -83,6 +83,19 @@ def test_long_names_stay_readable_and_ids_make_room_for_them(call, measure, file
     assert "streamgauge report 2" in words
 
 
+def test_thresholds_on_one_metric_share_a_column_that_is_marked_when_one_of_them_fails(call, measure, file):
+    measure()
+    asked = "[batches > 1, end_to_end_latency_s.p95 < 1 h, batches > 1000, batches < 1000]"
+    lines = call("run", file(HEAD + f"runs: [{{workload: ysb}}]\nthresholds: {asked}\n"), "--quiet").out.splitlines()
+    told = [" ".join(line.split()) for line in lines]
+    assert "threshold 2 batches > 1000" in told
+    assert "threshold 4 end_to_end_latency_s.p95 < 1 h" in told
+    head = next(line for line in told if line.startswith("run verdict"))
+    assert head == "run verdict 1 to 3 4 run id"
+    row = next(line for line in told if line.startswith("ysb fail"))
+    assert row.count("✗") == 1
+
+
 ORDERED = HEAD + (
     "runs:\n  - {name: none, workload: ysb, repetitions: 4}\n  - {name: hash, workload: nexmark-q1, repetitions: 4}\n"
     "orders: [{processed_rate_per_s: none > hash}]\n"

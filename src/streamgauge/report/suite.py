@@ -61,7 +61,7 @@ def print_suite(found: SuiteResult, out: Console | None = None) -> None:
     heading = f"  {found.suite.name}: {passed} of {len(found.results)} runs pass"
     out.print(Text.assemble((verdict.upper(), f"bold {COLOURS[verdict]}"), heading))
     out.print()
-    thresholds = list(dict.fromkeys(t for result in found.results for t, _ in result.judgements))
+    thresholds = _thresholds(found.results)
     if thresholds:
         out.print(key_values((f"threshold {number}", t.text) for number, t in enumerate(thresholds, 1)))
         out.print()
@@ -81,18 +81,28 @@ def print_suite(found: SuiteResult, out: Console | None = None) -> None:
     out.print(key_values(_endings(found, has_ids=has_ids)))
 
 
+def _thresholds(results: Sequence[RunResult]) -> list[Threshold]:
+    """Return all thresholds, those on the same metric one after the other."""
+    found = list(dict.fromkeys(threshold for result in results for threshold, _ in result.judgements))
+    metrics = list(dict.fromkeys(threshold.metric for threshold in found))
+    return sorted(found, key=lambda threshold: metrics.index(threshold.metric))
+
+
 def _runs_table(results: Sequence[RunResult], thresholds: Sequence[Threshold], *, with_ids: bool) -> Table:
+    """Return a row for each run, with one column for all thresholds on the same metric."""
+    numbers: dict[str, list[int]] = {}
+    for number, threshold in enumerate(thresholds, 1):
+        numbers.setdefault(threshold.metric, []).append(number)
     table = plain_table()
     table.add_column("run", overflow="fold")
-    table.add_column("verdict")
-    for number, _ in enumerate(thresholds, 1):
-        table.add_column(str(number), justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for first, *others in numbers.values():
+        table.add_column(f"{first} to {others[-1]}" if others else str(first), justify="right", no_wrap=True)
     if with_ids:
         # Whole, so that it can be copied.
         table.add_column("run id", no_wrap=True)
     for result in results:
-        judged = dict(result.judgements)
-        cells = [_value(threshold, judged.get(threshold)) for threshold in thresholds]
+        cells = [_value(metric, [j for t, j in result.judgements if t.metric == metric]) for metric in numbers]
         ids = [Text(result.run_id or "not stored")] if with_ids else []
         table.add_row(Text(result.name), _coloured(result.combined), *cells, *ids)
     return table
@@ -103,13 +113,13 @@ def _coloured(verdict: Verdict | None) -> Text:
     return Text(word, style=COLOURS[word])
 
 
-def _value(threshold: Threshold, judgement: Judgement | None) -> Text:
-    """Return the number that a threshold is about, marked where it is not as required."""
-    if judgement is None:
+def _value(metric: str, judgements: Sequence[Judgement]) -> Text:
+    """Return the number that thresholds are about, marked where it is not as they require."""
+    if not judgements:
         return Text("")
-    value = "" if judgement.left is None else format_metric(judgement.left, METRICS[threshold.metric])
-    is_pass = judgement.verdict is Verdict.PASS
-    return Text((value + MARKS[judgement.verdict]).strip(), style="" if is_pass else COLOURS[judgement.verdict.value])
+    left, verdict = judgements[0].left, Verdict.combine(judgement.verdict for judgement in judgements)
+    value = "" if left is None else format_metric(left, METRICS[metric])
+    return Text((value + MARKS[verdict]).strip(), style="" if verdict is Verdict.PASS else COLOURS[verdict.value])
 
 
 def _print_reasons(reasons: Sequence[str], out: Console) -> None:
