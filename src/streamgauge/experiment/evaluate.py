@@ -374,15 +374,16 @@ def conclude(
 ) -> Evaluation:
     """Predict everything from everything, and add it up."""
     notes: list[str] = []
-    measured, offline = [], {}
+    measured, offline = [], []
     for one, result in zip(planned, results, strict=True):
         if one.configuration.settings.get("load") == "offline":
-            offline[one.configuration.workload] = _offline_rate(result, root)
+            offline.append(result)
             continue
         try:
             measured.append(_measured(one, result, root))
         except InvalidExperimentError as error:
             notes.append(f"{one.name} is left out: {error.what}")
+    maxima = _maxima(offline, root)
     pairs: list[Pair] = []
     limits: list[tuple[str, float, float]] = []
     for source in measured:
@@ -390,7 +391,7 @@ def conclude(
         model = fit_model([source.sample])
         pairs += _pairs(source, model, own)
         limit = predict_settings(model, _at_limit(source), replications=LIMIT_REPLICATIONS)
-        limits.append((source.run_id, limit.sustainable_rate_per_s.value, offline[source.workload]))
+        limits.append((source.run_id, limit.sustainable_rate_per_s.value, maxima[source.workload]))
     noise = {metric: _noise(measured, metric) for metric in METRICS}
     return Evaluation(set_id, tuple(workloads), tuple(pairs), tuple(limits), noise, tuple(notes))
 
