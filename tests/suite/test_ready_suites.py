@@ -41,7 +41,7 @@ def test_an_experiment_of_the_thesis_checks_its_trend_and_explains_itself(path):
     suite = load_suite(path)
     bounds = [set(configuration.thresholds) for configuration in suite.configurations]
     assert suite.orders or all(own - set.intersection(*bounds) for own in bounds), "orders, or bounds for each run"
-    assert suite.expected_s <= 1200
+    assert suite.expected_s <= 900
     assert f"`{path.stem}`" in (FOLDER.parent / "docs/prototype-experiments.md").read_text()
 
 
