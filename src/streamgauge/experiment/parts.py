@@ -39,12 +39,9 @@ class Parts:
 
     def run(self, settings: RunSettings, prefix: str) -> Run:
         """Make a run, with `prefix` before every line of its progress."""
-        rate_per_s = settings.law.mean_rate_per_s(settings.load_s)
-        parameters = self.workload.events.at_rate(self.parameters, rate_per_s)
-        self.workload.check(parameters, rate_per_s)
         found = experiment(
             self.workload,
-            parameters,
+            self.workload.at_rate(self.parameters, settings.law.mean_rate_per_s(settings.load_s)),
             replace(settings, verify=self.verify, explore=False),
             self.root,
             Prefixed(self.monitor, prefix),

@@ -347,8 +347,7 @@ class Experiment:
         self.maximum = Maximum(rate_per_s, found.run_id, Verdict(found.verdict), tuple(found.summary["reasons"]))
         self.settings = replace(self.settings, rate_per_s=ONLINE_SHARE * rate_per_s)
         mean_per_s = self.settings.law.mean_rate_per_s(self.settings.load_s)
-        self.parameters = self.workload.events.at_rate(self.parameters, mean_per_s)
-        self.workload.check(self.parameters, mean_per_s)
+        self.parameters = self.workload.at_rate(self.parameters, mean_per_s)
         writer.update(configuration=self._configuration())
 
     def _events(self, session: "Session", writer: RunWriter, cores: int) -> "DataFrame":

@@ -107,6 +107,12 @@ class Workload:
         self.events.check(parameters, rate_per_s)
         self.limits(parameters, rate_per_s)
 
+    def at_rate(self, parameters: Any, rate_per_s: float) -> Any:
+        """Return the parameters for a rate that was found by measuring; refuse it where none allow it."""
+        allowing = self.events.at_rate(parameters, rate_per_s)
+        self.check(allowing, rate_per_s)
+        return allowing
+
     @cached_property
     def reference_sql(self) -> str | None:
         """The text of the reference."""

@@ -164,23 +164,21 @@ def _known_facts(
 def search_of(stored: StoredSet) -> tuple[list[Mapping[str, Any]], Bracket]:
     """Return the probes of a search in their order, and the interval known from them."""
     document = stored.document
-    result, search = mapping(document.get("result")), mapping(document.get("search"))
+    result = mapping(document.get("result"))
     ends = mapping(result.get("sustainable_rate_per_s"))
-    probes = items(result.get("probes")) or items(search.get("probes"))
+    probes = items(result.get("probes")) or items(mapping(document.get("search")).get("probes"))
     if ends:
         return probes, Bracket(number(ends.get("low")), number(ends.get("high")))
-    try:
-        return probes, Search.from_dict(search).bracket
-    except StreamgaugeError:
-        return probes, Bracket(None, None)
+    search = _search(stored)
+    return probes, search.bracket if search else Bracket(None, None)
 
 
-def _capacities_per_s(stored: StoredSet) -> list[float]:
-    """Return what the probes of a search tell of the capacity."""
+def _search(stored: StoredSet) -> Search | None:
+    """Return the search as it is stored, None where it cannot be read."""
     try:
-        return Search.from_dict(mapping(stored.document.get("search"))).capacities_per_s
+        return Search.from_dict(mapping(stored.document.get("search")))
     except StreamgaugeError:
-        return []
+        return None
 
 
 def _at_end(probes: Sequence[Mapping[str, Any]], rate_per_s: float | None, verdict: str, runs: Runs) -> list[StoredRun]:
@@ -198,7 +196,8 @@ def _sustain(set_: ReportedSet, runs: Runs) -> ReportedSet:
     probes, bracket = search_of(set_.stored)
     spent_s = sum(number(probe.get("duration_s")) or 0.0 for probe in probes)
     limit = mapping(set_.stored.document.get("configuration")).get("latency")
-    scatter = scatter_in_words(_capacities_per_s(set_.stored))
+    search = _search(set_.stored)
+    scatter = scatter_in_words(search.capacities_per_s if search else [])
     lines = [
         ("sustained", in_words(bracket)),
         *([("latency limit", str(limit))] if limit else []),
