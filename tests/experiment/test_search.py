@@ -324,7 +324,7 @@ def test_c2_an_end_that_does_not_hold_when_it_is_repeated_is_closed_in_from_both
     assert search.bracket.low_per_s < flaky < search.bracket.high_per_s
     assert [rates(search).count(end) for end in (search.bracket.low_per_s, search.bracket.high_per_s)] == [2, 2]
     assert search.outcome is Outcome.PRECISE
-    assert search.reason == "passes at 1.445k/s and fails at 1.509k/s, 4.4 % apart; passed and failed at 1.477k/s"
+    assert search.reason == "passes at 1.445k/s and fails at 1.517k/s, 5 % apart; passed and failed at 1.477k/s"
 
 
 def test_the_end_that_is_closer_to_the_expected_border_is_repeated_first_and_then_looked_beyond():
@@ -588,6 +588,21 @@ def test_above_a_rate_that_also_passed_the_search_goes_on_in_small_steps():
     assert max(probed) == pytest.approx(2000.0 * math.sqrt(1.1))
     assert 2000.0 < search.bracket.high_per_s <= 2200.0 * (1 + 1e-9)
     assert search.flaky_per_s == (2000.0,)
+
+
+@pytest.mark.parametrize(
+    ("others", "expected"),
+    [
+        ([Probe(955.0, PASS), Probe(1080.0, FAIL)], 955.0 * 1.1),
+        ([Probe(930.0, PASS), Probe(1040.0, FAIL)], 1040.0 / 1.1),
+        ([Probe(800.0, PASS), Probe(1060.0, FAIL)], 1060.0 / 1.1),
+        # Where the other end is too far away, there is half of the width on each side.
+        ([Probe(800.0, PASS), Probe(1200.0, FAIL)], 1000.0 / math.sqrt(1.1)),
+    ],
+)
+def test_around_a_rate_in_doubt_the_interval_is_as_wide_as_asked_for(others, expected):
+    probes = [Probe(1000.0, PASS), Probe(1000.0, FAIL), *others]
+    assert Search(SearchSettings(1000.0, within=0.1), probes).next_rate() == pytest.approx(expected)
 
 
 def test_an_interval_is_precise_also_when_no_time_is_left_to_repeat_its_ends():

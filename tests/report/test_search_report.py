@@ -17,7 +17,7 @@ def printed(root, probes):
     return out.getvalue()
 
 
-def test_a_search_shows_interval_probes_and_how_to_run_both_ends_again(tmp_path):
+def test_a_search_shows_interval_probes_and_how_to_run_both_ends_again_for_longer(tmp_path):
     low, high = (store_run(tmp_path, evidence(rate_per_s=rate_per_s)).run_id for rate_per_s in (1000.0, 1400.0))
     text = printed(
         tmp_path, [Probe(1000.0, Verdict.PASS, 1.0, low), Probe(1400.0, Verdict.FAIL, 1.0, high, ("too fast",))]
@@ -27,8 +27,8 @@ def test_a_search_shows_interval_probes_and_how_to_run_both_ends_again(tmp_path)
     assert "too fast" in text
     assert "streamgauge report 20261116T000000-sustain-ysb-1a2b" in text
     again = {line.split()[0]: line for line in text.splitlines() if " again " in line}
-    assert "streamgauge run ysb --rate 1000 --duration 20s --warmup 5s" in again["low"]
-    assert "streamgauge run ysb --rate 1400 --duration 20s --warmup 5s" in again["high"]
+    assert "streamgauge run ysb --rate 1000 --duration 60s --warmup 5s" in again["low"]
+    assert "streamgauge run ysb --rate 1400 --duration 60s --warmup 5s" in again["high"]
 
 
 def test_a_search_without_a_rate_that_passed_names_none_to_run_again(tmp_path):

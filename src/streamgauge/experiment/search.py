@@ -12,7 +12,7 @@ Verdicts are uncertain near the border, so one probe is not always the last word
 
 - Unknown is repeated once. A rate that stays without a verdict counts as failing for the direction of the search, but
   never as the end of the interval: that is a rate that failed. Afterwards the undecided rates are narrowed from
-  above, too.
+  above, too, but not to less than was asked for: ends close to a rate in doubt would be in doubt themselves.
 - A rate that passes although a lower one fails contradicts it. Both are repeated. If the contradiction stays, the
   interval covers all rates that contradict each other.
 - A rate that both passed and failed is at the border itself, so it is no end of the interval either. The search goes on
@@ -388,12 +388,16 @@ class Search:
     def _half_width(self) -> float:
         return math.sqrt(1 + self.settings.within)
 
+    @property
+    def _least(self) -> float:
+        """How far rates are apart so that probing both of them tells something."""
+        return math.sqrt(self._half_width)
+
     def _guided(self, above_per_s: float, below_per_s: float) -> Iterator[float]:
         """Yield the rates between two others at which an end of the interval is expected."""
-        least = math.sqrt(self._half_width)
         for border_per_s in self._expected_borders():
             for rate_per_s in (border_per_s / self._half_width, border_per_s * self._half_width):
-                is_new = above_per_s * least <= rate_per_s <= below_per_s / least
+                is_new = above_per_s * self._least <= rate_per_s <= below_per_s / self._least
                 if is_new and rate_per_s >= self.settings.min_rate_per_s:
                     yield rate_per_s
 
@@ -425,10 +429,20 @@ class Search:
         return found
 
     def _halve_below(self) -> float | None:
-        return self._halve(self._picture.gap_below)
+        picture, rate = self._picture, self._halve(self._picture.gap_below)
+        if rate is None or picture.high is None or not picture.doubtful:
+            return rate
+        widest = picture.high.rate_per_s / (1 + self.settings.within)
+        is_apart = widest <= picture.doubtful[0].rate_per_s / self._least
+        return widest if is_apart and picture.low and widest > picture.low.rate_per_s else rate
 
     def _halve_above(self) -> float | None:
-        return self._halve(self._picture.gap_above)
+        picture, rate = self._picture, self._halve(self._picture.gap_above)
+        if rate is None or picture.low is None or picture.high is None:
+            return rate
+        widest = picture.low.rate_per_s * (1 + self.settings.within)
+        is_apart = widest >= picture.doubtful[-1].rate_per_s * self._least
+        return widest if is_apart and widest < picture.high.rate_per_s else rate
 
     @property
     def _unconfirmed(self) -> list[float]:

@@ -13,6 +13,10 @@ from streamgauge.report.html.command import command_lines
 from streamgauge.store import open_run
 from streamgauge.units import format_duration, format_rate
 
+# A probe need not have enough micro-batches for a steady state, but a run has, and in a longer one slow moments of the
+# machine weigh less.
+AGAIN_TIMES = 3.0
+
 
 def in_words(bracket: Bracket) -> str:
     """Say what is known about the sustainable rate.
@@ -80,10 +84,10 @@ def print_search(found: Sustained, out: Console | None = None) -> None:
 
 
 def _again(found: Sustained) -> Iterator[tuple[str, str]]:
-    """Yield the commands that repeat the probes at both ends of the interval."""
+    """Yield the commands that repeat the probes at both ends of the interval, for longer."""
     bracket = found.search.bracket
     for name, rate_per_s in (("low again", bracket.low_per_s), ("high again", bracket.high_per_s)):
         run_ids = [probe.run_id for probe in found.search.probes if probe.rate_per_s == rate_per_s and probe.run_id]
         if run_ids:
             # The first probe of all may have verified the answer as well; the last one of a rate has not.
-            yield name, " ".join(command_lines(open_run(found.root, run_ids[-1])))
+            yield name, " ".join(command_lines(open_run(found.root, run_ids[-1]), times=AGAIN_TIMES))

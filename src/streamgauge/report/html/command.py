@@ -108,13 +108,16 @@ def _as_asked(stored: StoredRun) -> dict[str, Any]:
     return configuration
 
 
-def command_lines(stored: StoredRun) -> list[str]:
-    """Return the command that repeats a run, an option per line; nothing when it is not known, or not ours."""
+def command_lines(stored: StoredRun, times: float = 1.0) -> list[str]:
+    """Return the command that repeats a run, so many times as long, an option per line.
+
+    There is none when its settings are not known, or not ours.
+    """
     configuration = _as_asked(stored)
     if not configuration or stored.is_observed:
         return []
     workload, parameters = stored.document["workload"], configuration.get("parameters") or {}
-    options = _settings(configuration)
+    options = _settings({**configuration, "duration_s": times * configuration["duration_s"]})
     if configuration.get("master"):
         options.append(_master(configuration["master"]))
     if events := _events(workload, parameters):
