@@ -1,9 +1,11 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from experiment.modelled_runs import ModelledRun
+from model.made_up import three_stages
 from streamgauge.errors import UsageError
 from streamgauge.experiment.evaluate import (
     Evaluation,
@@ -19,9 +21,16 @@ from streamgauge.experiment.evaluate import (
     quick_protocol,
 )
 from streamgauge.experiment.monitor import NoMonitor
+from streamgauge.model import Keys
 from streamgauge.report.evaluation import matrix, plan_text
 from streamgauge.verdict import Verdict
 
+HASHED = """
+pipeline:
+  tasks:
+    - {name: source, data: {size: 1, values: 2}, flow: {rate: 1000}}
+    - {name: task, parents: [source], parallelism: 2, routing: hash, processing: 0}
+"""
 SHORT = Protocol(
     (Step("25%", 0.25), Step("50%", 0.5), Step("25%, 4 partitions", 0.25, {"shuffle_partitions": 4}, once=True)),
     duration_s=12.0,
@@ -68,7 +77,7 @@ def test_known_queries_are_predicted_well_and_better_than_by_simpler_models(eval
     lines = {line.name: line for line in found.lines}
     assert lines["mean latency, from itself"].median < 0.04
     assert lines["mean latency, all pairs"].median < 0.10
-    assert lines["rows per partition, by folding"].median < 0.01
+    assert lines["rows per partition, by folding or keys"].median < 0.01
     ours, *simpler = found.baselines
     assert ours.name == "this model"
     assert all(ours.median < other.median for other in simpler)
@@ -181,9 +190,27 @@ def test_the_matrix_has_signed_errors_from_rows_to_columns():
     assert rows == [["a", "+0.0 %", "+10.0 %"], ["b", "-20.0 %", ""]]
 
 
+def test_other_keys_are_a_step_of_prototypes_alone_and_are_predicted_from_those_of_the_source(tmp_path):
+    """The made-up query has the same spread whatever the keys are, so a prediction for other keys must differ."""
+    file = tmp_path / "application.yaml"
+    file.write_text(HASHED)
+    steps = (Step("25%", 0.25), Step("25%, one key", 0.25, zipf=10.0))
+    query = three_stages()
+    spread = Keys((np.array(["a", "b"]),), np.array([0.5, 0.5])).shares(4)
+    first, second, third = query.stages
+    runs = ModelledRun(replace(query, stages=(first, replace(second, shares=tuple(spread)), third)))
+    protocol = replace(SHORT, steps=steps, repetitions=1)
+    found = follow(protocol, [str(file)], root=tmp_path / "runs", monitor=NoMonitor(), measure=runs)
+    assert [call["parameters"] for call in runs.calls] == [{}, {}, {"zipf": 10.0}]
+    assert [pair.case for pair in found.pairs] == ["itself", "other", "other", "itself"]
+    assert found.pairs[1].error("latency_mean_s") > found.pairs[0].error("latency_mean_s") + 0.05
+    assert found.pairs[1].rows > 0.5
+    assert [step.name for step in protocol.of("ysb").steps] == ["25%"]
+
+
 def test_the_plan_tells_the_time_before_anything_starts():
-    assert quick_protocol().takes_s(1) <= 720
-    assert full_protocol().takes_s(1) > 3600
+    assert quick_protocol().of("ysb").takes_s <= 720
+    assert full_protocol().of("ysb").takes_s > 3600
     assert "7 runs" in plan_text(["ysb"], quick_protocol())
     with pytest.raises(UsageError):
         choose_protocol(quick=True, repeat=0)

@@ -6,6 +6,7 @@ import pytest
 from experiment.modelled_runs import ModelledRun
 from streamgauge.errors import InvalidExperimentError, UnknownVerdictError, UsageError
 from streamgauge.experiment.predict import predict, predict_all, sweep_rates
+from streamgauge.model import partition_of
 from streamgauge.store import open_run
 from streamgauge.verdict import Verdict
 
@@ -177,3 +178,17 @@ def test_no_run_at_all_is_refused(tmp_path):
         predict([], runs=tmp_path)
     with pytest.raises(UsageError):
         predict("latest", runs=tmp_path)
+
+
+def test_keys_of_a_file_spread_the_rows_of_the_stages_that_they_explain(root, stored, tmp_path):
+    """The second stage of the made-up query has 54 % of its rows in the first of two partitions."""
+    file = tmp_path / "keys.csv"
+    numbers = range(20)
+    first, second = (next(n for n in numbers if partition_of(2, [n])[0] == p) for p in (0, 1))
+    file.write_text(f"key,measured,weight\n{first},54,100\n{second},46,0\n")
+    usual, skewed = predict(stored[0], runs=root), predict(stored[0], keys=file, runs=root)
+    assert skewed.latency_mean_s.value > usual.latency_mean_s.value
+    assert f"rows are spread by the keys of {file} in stage 2 (shuffle)" in skewed.notes
+    file.write_text(f"key,weight\n{first},90\n{second},10\n")
+    with pytest.raises(InvalidExperimentError, match="do not explain how the rows of any stage were spread"):
+        predict(stored[0], keys=file, runs=root)

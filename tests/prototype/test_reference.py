@@ -7,8 +7,8 @@ import pytest
 
 from prototype.applications import COPYING, DIAMOND, LINEAR, SLIDING, STAR, TUMBLING, WINDOWS, pipeline, source
 from streamgauge.arrivals import Arrivals
-from streamgauge.events import Parameters
 from streamgauge.prototype.application import Task, Window
+from streamgauge.prototype.parameters import parameters_of
 from streamgauge.prototype.reference import component_tuples, expected_tuples, murmur3
 from streamgauge.prototype.values import application_events
 
@@ -16,9 +16,10 @@ EVENTS, PERIOD_US = 4000, 5000
 
 
 def made(application, seed=1):
-    stream = application_events(application, Parameters)
+    parameters = parameters_of(application)
+    stream = application_events(application, parameters)
     arrivals = Arrivals.spaced(np.arange(EVENTS), load_us=1_000_000_000, period_us=PERIOD_US)
-    return stream.table(Parameters(), seed=seed, arrivals=arrivals)
+    return stream.table(parameters(), seed=seed, arrivals=arrivals)
 
 
 def leaving(application, seed=1):

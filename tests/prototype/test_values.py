@@ -10,17 +10,18 @@ import pytest
 
 from prototype.applications import FLOWS, STAR, pipeline, source
 from streamgauge.arrivals import Arrivals, parse_law
-from streamgauge.events import Parameters
 from streamgauge.events.draw import SlottedLaw
-from streamgauge.prototype.application import Data, Flow, Source
+from streamgauge.prototype.application import Data, Flow, Source, Task
 from streamgauge.prototype.flow import arrivals_of, total_rate_per_s
-from streamgauge.prototype.values import application_events, index_law, value_array
+from streamgauge.prototype.parameters import parameters_of
+from streamgauge.prototype.values import application_events, index_law, value_array, values_of
 
 
 def tuples(application, events=10_000, seed=1, arrivals=None):
-    stream = application_events(application, Parameters)
+    parameters = parameters_of(application)
+    stream = application_events(application, parameters)
     arrivals = arrivals or Arrivals.spaced(np.arange(events), load_us=0, period_us=1000)
-    return stream.table(Parameters(), seed=seed, arrivals=arrivals)
+    return stream.table(parameters(), seed=seed, arrivals=arrivals)
 
 
 @pytest.mark.parametrize(
@@ -124,3 +125,17 @@ def test_instances_with_their_own_rate_make_a_source_faster():
     several = Source("b", 4, Data(), Flow(rate_per_s=100.0, rate_scope="instance"))
     made = tuples(pipeline(alone, several), 50_000)["source"].to_numpy()
     assert abs(made.mean() - 0.8) < 0.01
+
+
+def test_a_parameter_gives_all_sources_another_law_of_their_values():
+    application = pipeline(source(data=Data(2, 30, "nonuniform")), Task("work", 1, ("source",)))
+    parameters = parameters_of(application)
+    stream = application_events(application, parameters)
+    arrivals = Arrivals.spaced(np.arange(100_000), load_us=0, period_us=10)
+    for zipf in (None, 0.0, 1.2):
+        drawn = stream.table(parameters(zipf=zipf), seed=1, arrivals=arrivals)["value"].to_pandas()
+        shares = drawn.value_counts(normalize=True)
+        expected = values_of(application, zipf)
+        assert set(shares.index) <= set(expected)
+        assert sum(expected.values()) == pytest.approx(1.0)
+        assert all(shares.get(text, 0.0) == pytest.approx(share, abs=0.005) for text, share in expected.items())

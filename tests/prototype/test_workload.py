@@ -116,18 +116,27 @@ def test_rates_and_partitions_of_all_sources_add_up():
 
 def test_a_plan_tells_what_the_file_decides_without_its_text(file):
     plan = make_plan(str(file))
-    assert plan["parameters"] == {"load_form": "native"}
+    assert plan["parameters"] == {"load_form": "native", "zipf": None}
     assert plan["arrivals"].startswith("sine(peak=3k, phase=20s")
     assert (plan["source_partitions"], plan["shuffle_partitions"]) == (2, 3)
 
 
 def test_the_text_of_the_file_is_kept_with_the_parameters(file):
     parameters = find_workload(str(file)).parameters()
-    assert parameters.model_dump() == {"load_form": "native", "application": FILE, "ns_per_cycle": None}
+    assert parameters.model_dump() == {"load_form": "native", "zipf": None, "application": FILE, "ns_per_cycle": None}
 
 
-def test_only_the_form_of_the_load_can_be_set(file):
+def test_more_values_than_can_have_a_law_of_their_own_are_refused(tmp_path):
+    file = tmp_path / "many.yaml"
+    file.write_text(FILE.replace("values: 50", "values: 20000000"))
+    assert prepare(str(file), None, {"zipf": "0"}, {})[1].zipf == 0.0
+    with pytest.raises(InvalidExperimentError, match="numbers has 20M values, and zipf ones can be 10M at most"):
+        prepare(str(file), None, {"zipf": "1"}, {})
+
+
+def test_only_the_form_of_the_load_and_the_law_of_the_values_can_be_set(file):
     assert prepare(str(file), None, {"load_form": "arrow"}, {})[1].load_form == "arrow"
+    assert prepare(str(file), None, {"zipf": "1.5"}, {})[1].zipf == 1.5
     with pytest.raises(UsageError, match='no parameter "application"'):
         prepare(str(file), None, {"application": "x"}, {})
 

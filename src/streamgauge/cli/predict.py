@@ -25,6 +25,9 @@ SourcePartitions = Annotated[str | None, typer.Option("--source-partitions", hel
 MaxRows = Annotated[str | None, typer.Option("--max-rows-per-batch", help="Admission limit in events.")]
 Duration = Annotated[str | None, typer.Option("--duration", help="How long the run would be measured.")]
 Warmup = Annotated[str | None, typer.Option("--warmup", help="Its load before the measurement.")]
+Keys = Annotated[
+    Path | None, typer.Option("--keys", metavar="FILE", help="How often keys come: CSV or Parquet of key and weight.")
+]
 Sweep = Annotated[
     str | None, typer.Option("--sweep", metavar="rate=LOW:HIGH", help="Rates from LOW to HIGH, e.g. rate=50k:1M.")
 ]
@@ -44,6 +47,7 @@ def predict(
     max_rows_per_batch: MaxRows = None,
     duration: Duration = None,
     warmup: Warmup = None,
+    keys: Keys = None,
     sweep: Sweep = None,
     output: Output = None,
     runs: Runs = None,
@@ -66,6 +70,7 @@ def predict(
             max_rows_per_batch=max_rows_per_batch,
             duration=duration,
             warmup=warmup,
+            keys=keys,
             sweep=sweep,
             runs=runs_root(runs),
         )

@@ -94,6 +94,16 @@ class SlottedLaw:
         """Build Zipf's law: value k has a weight of 1 / (k + 1) ** exponent."""
         return cls.from_weights(1.0 / np.arange(1, size + 1, dtype=np.float64) ** exponent)
 
+    def weights(self, size: int) -> npt.NDArray[np.float64]:
+        """Return how often each of the values is drawn.
+
+        >>> SlottedLaw.from_weights(np.array([1.0, 2.0, 1.0])).weights(3).tolist()
+        [0.25, 0.5, 0.25]
+        """
+        each = 1.0 / (self.SLOTS * self.width)
+        steps = np.bincount(self.low, each, size + 1) - np.bincount(self.low + self.width, each, size + 1)
+        return np.asarray(np.cumsum(steps)[:size])
+
     def draw(self, n: Longs, *, seed: int, field: int) -> Longs:
         """Draw one value per event number."""
         h = hash_longs(stream_key(seed, field), n)

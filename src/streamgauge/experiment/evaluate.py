@@ -7,9 +7,9 @@ repetition, which no prediction can beat for long. Simpler models, and this one 
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
@@ -20,11 +20,22 @@ from streamgauge.experiment.parts import MIN_OFFLINE_S
 from streamgauge.experiment.predict import base_settings
 from streamgauge.experiment.run import prepare, run
 from streamgauge.experiment.suite import Measure, run_planned
-from streamgauge.model import FittedModel, RunSample, Settings, fit_model, sample_of
+from streamgauge.model import (
+    FittedModel,
+    Keys,
+    RunSample,
+    Settings,
+    explained_stages,
+    fit_model,
+    sample_of,
+    with_keys,
+)
 from streamgauge.model import predict as predict_settings
 from streamgauge.model.baselines import ABLATIONS, BASELINES
 from streamgauge.model.prediction import likeliest_latency_s
 from streamgauge.model.rows import is_exact_fold
+from streamgauge.prototype.document import load_application
+from streamgauge.prototype.values import values_of
 from streamgauge.store import SetWriter, default_root, open_run, open_set
 from streamgauge.suite import Configuration, PlannedRun, RunResult
 from streamgauge.suite.matrix import code_digest, interleave
@@ -50,13 +61,15 @@ Case = Literal["itself", "rate or trigger", "adjacent", "other"]
 class Step:
     """One configuration: its name, its rate as a share of the offline maximum, and what else it changes.
 
-    One that is measured `once` has no repetitions.
+    `zipf` is another law of the keys: the exponent of Zipf's, or 0 for all alike. One that is measured `once` has no
+    repetitions.
     """
 
     name: str
     share: float
     changes: Mapping[str, Any] = field(default_factory=dict)
     once: bool = False
+    zipf: float | None = None
 
 
 @dataclass(frozen=True)
@@ -72,36 +85,43 @@ class Protocol:
         """Return how often a step is measured."""
         return 1 if step.once else self.repetitions
 
+    def of(self, workload: str) -> Self:
+        """Return the protocol with the steps that change anything in a workload."""
+        return replace(self, steps=tuple(step for step in self.steps if _has_effect(workload, step)))
+
     @property
     def runs(self) -> int:
         """How many runs a workload takes, the offline one included."""
         return 1 + sum(self.times(step) for step in self.steps)
 
-    def takes_s(self, workloads: int) -> float:
-        """Return about how long everything takes."""
+    @property
+    def takes_s(self) -> float:
+        """About how long a workload takes."""
         of_runs = (self.runs - 1) * (OVERHEAD_S + self.warmup_s + self.duration_s)
         predictions = (self.runs - 1) * len(self.steps) * (1 + len(ABLATIONS))
-        return workloads * (of_runs + OVERHEAD_S + OFFLINE_S + predictions * PREDICT_S)
+        return of_runs + OVERHEAD_S + OFFLINE_S + predictions * PREDICT_S
 
 
 def quick_protocol(repetitions: int = 2) -> Protocol:
-    """Return five configurations, each one setting away from the first."""
+    """Return six configurations, each one setting away from the first."""
     steps = (
         Step("25%", 0.25),
         Step("50%", 0.5, once=True),
         Step("25%, trigger 1 s", 0.25, {"trigger": 1.0}, once=True),
         Step("25%, 1 core", 0.25, {"cores": 1}, once=True),
         Step("25%, 8 partitions", 0.25, {"shuffle_partitions": 8}, once=True),
+        Step("25%, keys alike", 0.25, once=True, zipf=0.0),
     )
     return Protocol(steps, 30.0, 20.0, repetitions)
 
 
 def full_protocol(repetitions: int = 3) -> Protocol:
-    """Return the steps over rate, trigger, cores and partitions."""
+    """Return the steps over rate, trigger, cores, partitions and skew."""
     steps = [Step(f"{share:.0%}", share) for share in (0.1, 0.3, 0.5, 0.7, 0.9)]
     steps += [Step(f"30%, trigger {t:g} s", 0.3, {"trigger": t}) for t in (0.5, 1.0, 2.0, 5.0)]
     steps += [Step(f"30%, {p} partitions", 0.3, {"shuffle_partitions": p}) for p in (1, 4, 8, 16)]
     steps += [Step("10%, 1 core", 0.1, {"cores": 1}), Step("30%, 1 core", 0.3, {"cores": 1})]
+    steps += [Step("30%, keys alike", 0.3, zipf=0.0), Step("30%, Zipf 1", 0.3, zipf=1.0)]
     return Protocol(tuple(steps), 60.0, 20.0, repetitions)
 
 
@@ -115,6 +135,7 @@ class Measured:
     settings: Settings
     sample: RunSample
     values: Mapping[str, float]
+    keys: Keys | None = None
 
 
 @dataclass(frozen=True)
@@ -350,23 +371,26 @@ def _offline_rate(result: RunResult, root: Path) -> float:
 
 def _configurations(maxima: Mapping[str, float], protocol: Protocol) -> Iterator[Configuration]:
     for workload, most_per_s in maxima.items():
-        for step in protocol.steps:
-            if not _has_effect(workload, step):
-                continue
+        for step in protocol.of(workload).steps:
             settings = {
                 "rate": float(f"{step.share * most_per_s:.2g}"), "duration": protocol.duration_s,
                 "warmup": protocol.warmup_s, "explore": True, **step.changes,
             }  # fmt: skip
-            code = code_digest(workload, Path())
-            yield Configuration(f"{workload}[{step.name}]", workload, settings, {}, (), protocol.times(step), code)
+            name, code = f"{workload}[{step.name}]", code_digest(workload, Path())
+            skew = {} if step.zipf is None else {"zipf": step.zipf}
+            yield Configuration(name, workload, settings, skew, (), protocol.times(step), code)
 
 
 def _has_effect(workload: str, step: Step) -> bool:
-    """Tell whether a step changes anything: in a prototype only windows follow --shuffle-partitions."""
-    if "shuffle_partitions" not in step.changes or not is_prototype(workload):
-        return True
+    """Tell whether a step changes anything.
+
+    In a prototype only windows follow --shuffle-partitions. Only prototypes have other keys: those of the catalogue
+    have either one law, or so many keys that every task gets as many rows as the others.
+    """
+    if not is_prototype(workload):
+        return step.zipf is None
     _, _, parsed = prepare(workload, None, None, {})
-    return parsed.shuffle_partitions is not None
+    return "shuffle_partitions" not in step.changes or parsed.shuffle_partitions is not None
 
 
 def conclude(
@@ -412,7 +436,16 @@ def _measured(planned: PlannedRun, result: RunResult, root: Path) -> Measured:
     name = planned.configuration.name
     step = name.removeprefix(planned.configuration.workload).strip("[]")
     settings = Settings(**base_settings(stored, sample))
-    return Measured(planned.configuration.workload, step, result.run_id, settings, sample, values)
+    workload, zipf = planned.configuration.workload, planned.configuration.parameters.get("zipf")
+    return Measured(workload, step, result.run_id, settings, sample, values, _keys(workload, zipf))
+
+
+def _keys(workload: str, zipf: float | None) -> Keys | None:
+    """Return the keys of a prototype, which its file tells; those of other workloads are not known."""
+    if not is_prototype(workload):
+        return None
+    values = values_of(load_application(Path(workload)), zipf)
+    return Keys((np.array(list(values)),), np.array(list(values.values())))
 
 
 def _at_limit(source: Measured) -> Settings:
@@ -435,6 +468,11 @@ def _pair(
     source: Measured, model: FittedModel, ablated: Mapping[str, FittedModel], targets: Sequence[Measured]
 ) -> Pair:
     first = targets[0]
+    if source.keys and first.keys:
+        stages = explained_stages(model, source.keys)
+        model = with_keys(model, stages, first.keys)
+        kept = {name: with_keys(one, stages, first.keys) for name, one in ablated.items() if name != "without skew"}
+        ablated = {**ablated, **kept}
     found = predict_settings(model, first.settings)
     measured = {metric: float(np.mean([t.values[metric] for t in targets])) for metric in METRICS}
     mean_s = measured["latency_mean_s"]
@@ -447,7 +485,7 @@ def _pair(
         source=source.step,
         target=first.step,
         run_id=source.run_id,
-        case=case_of(source.settings, first.settings) if first.step != source.step else "itself",
+        case="itself" if first.step == source.step else _case(source, first),
         measured=measured,
         predicted={metric: getattr(found, metric).value for metric in METRICS},
         baselines={name: value / mean_s - 1 for name, value in simpler.items()},
@@ -455,6 +493,11 @@ def _pair(
         covered=tuple(interval.low <= t.values["latency_mean_s"] <= interval.high for t in targets),
         rows=rows_error(model, source.sample, targets),
     )
+
+
+def _case(source: Measured, target: Measured) -> Case:
+    same_keys = source.keys is None or target.keys is None or np.array_equal(source.keys.weights, target.keys.weights)
+    return case_of(source.settings, target.settings) if same_keys else "other"
 
 
 def case_of(source: Settings, target: Settings) -> Case:
@@ -477,14 +520,18 @@ def _parallelism(source: Settings, target: Settings) -> list[tuple[int, int]]:
 
 
 def rows_error(model: FittedModel, source: RunSample, targets: Sequence[Measured]) -> float | None:
-    """Return the median absolute error of rows per partition of all shuffle stages; None if partitions do not fold."""
+    """Return the median absolute error of rows per partition of all stages behind an exchange of a known spread.
+
+    None if there is no such stage: its keys are not known, and partitions do not fold.
+    """
     errors: list[float] = []
     for k, stage in enumerate(model.query.stages):
-        if stage.tasks != "shuffle" or not stage.shares:
+        if not stage.reads or not stage.shares:
             continue
         read = np.sum([t.sample.stages[k].read_rows.sum(axis=0) for t in targets if k < len(t.sample.stages)], axis=0)
         tasks = source.stages[k].tasks
-        if np.ndim(read) == 0 or not is_exact_fold(tasks, len(read)) or not np.all(read >= 100):
+        is_known = stage.keys is not None or is_exact_fold(tasks, np.size(read))
+        if np.ndim(read) == 0 or not is_known or not np.all(read >= 100):
             continue
         measured = read / read.sum()
         errors += np.abs(stage.shares_for(len(read)) / measured - 1).tolist()
@@ -529,7 +576,7 @@ def _lines(pairs: Sequence[Pair], limits: Sequence[tuple[str, float, float]], no
     yield _line("p95 latency, all pairs", latencies(others, "latency_p95_s"), limit=0.15)
     yield _line("batch duration, all pairs", latencies(others, "batch_duration_s"))
     rows = [pair.rows for pair in pairs if pair.case != "itself" and pair.rows is not None]
-    yield _line("rows per partition, by folding", rows, limit=0.01)
+    yield _line("rows per partition, by folding or keys", rows, limit=0.01)
     yield _line("sustainable rate against the offline maximum", [p / m - 1 for _, p, m in limits], limit=0.10)
     covered = [hit for pair in pairs if pair.case != "itself" for hit in pair.covered]
     share = float(np.mean(covered)) if covered else None

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from streamgauge.errors import InvalidExperimentError, UnknownVerdictError, UsageError
+from streamgauge.experiment.keys import apply_keys
 from streamgauge.experiment.run import Run
 from streamgauge.experiment.stored import resolve_groups
 from streamgauge.model import FittedModel, Prediction, RunSample, Settings, fit_model, sample_of
@@ -119,11 +120,12 @@ def predict(
     max_rows_per_batch: Value = None,
     duration: Value = None,
     warmup: Value = None,
+    keys: str | Path | None = None,
     runs: str | Path | None = None,
 ) -> Prediction:
     """Predict what a run with other settings would measure; what is not given is as in `run`, or the first of several.
 
-    `run` is a run, a set, or several of them, of one query.
+    `run` is a run, a set, or several of them, of one query, and `keys` a file that tells how often keys come.
 
     >>> import streamgauge as sg
     >>> sg.predict("latest", rate="250k", trigger="2s").latency_mean_s.value  # doctest: +SKIP
@@ -135,7 +137,7 @@ def predict(
         "warmup": warmup,
     }  # fmt: skip
     own = {name: [value] for name, value in asked.items() if value is not None}
-    calibrated = calibrate(run, runs=runs)
+    calibrated = calibrate(run, keys=keys, runs=runs)
     (settings,) = combinations(calibrated.base, own, arrivals=arrivals)
     return calibrated.predict(settings)
 
@@ -152,6 +154,7 @@ def predict_all(
     max_rows_per_batch: Values = None,
     duration: Value = None,
     warmup: Value = None,
+    keys: str | Path | None = None,
     sweep: str | None = None,
     runs: str | Path | None = None,
 ) -> Predictions:
@@ -166,7 +169,7 @@ def predict_all(
         if rate is not None:
             raise UsageError("--rate and --sweep rate=… exclude each other", remedy="leave one of them out")
         lists["rate"] = list(sweep_rates(sweep))
-    calibrated = calibrate(run, runs=runs)
+    calibrated = calibrate(run, keys=keys, runs=runs)
     chosen = list(combinations(calibrated.base, lists, arrivals=arrivals))
     return Predictions(
         calibrated.model.workload,
@@ -240,13 +243,17 @@ def combinations(
         yield Settings(**known | dict(zip(reversed(read), values, strict=True)))
 
 
-def calibrate(run: Runs, *, runs: str | Path | None = None) -> Calibrated:
+def calibrate(run: Runs, *, keys: str | Path | None = None, runs: str | Path | None = None) -> Calibrated:
     """Fit the model to one or several runs or sets of one query.
 
     Runs that cannot be used are left out with a note; when none is left, the verdict is unknown.
     """
     root = Path(runs) if runs is not None else default_root(os.environ)
-    return calibrate_from(_stored_runs(run, root))
+    calibrated = calibrate_from(_stored_runs(run, root))
+    if keys is None:
+        return calibrated
+    model, note = apply_keys(calibrated.model, Path(keys))
+    return replace(calibrated, model=model, notes=(*calibrated.notes, note))
 
 
 def calibrate_from(stored: Sequence[StoredRun]) -> Calibrated:

@@ -348,9 +348,12 @@ class Search:
 
     @property
     def _beyond_capacity(self) -> float:
-        """Return a rate that fails by all that probes tell, or 0: below their capacity, they tell too little of it."""
-        most = max(self.capacities_per_s, default=0.0) if self._expected_borders() else 0.0
-        return most * self._half_width
+        """Return a rate that fails by all that probes tell; 0 where one has failed, for then the border is near it.
+
+        Below their capacity, probes tell too little of it.
+        """
+        is_unseen = self._expected_borders() and not any(level.fails for level in self._picture.levels)
+        return max(self.capacities_per_s, default=0.0) * self._half_width if is_unseen else 0.0
 
     @property
     def _growth(self) -> float:

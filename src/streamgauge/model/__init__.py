@@ -3,10 +3,11 @@
 from streamgauge.model.cost import TaskCost, contention
 from streamgauge.model.fit import fit_model, fit_runs
 from streamgauge.model.fitted import FittedModel, Ranges, RunPoint
+from streamgauge.model.keys import explained_stages, with_keys
 from streamgauge.model.prediction import Estimate, Prediction, predict, predict_all
 from streamgauge.model.query import Noise, Query, Settings, Stage
 from streamgauge.model.queue import Gate, QueueResult, simulate_queue
-from streamgauge.model.rows import OutputCurve, distinct_keys, fold, partition_of, rehash, spark_hash
+from streamgauge.model.rows import Keys, OutputCurve, distinct_keys, fold, partition_of, rehash, spark_hash
 from streamgauge.model.sample import RunFacts, RunSample, make_sample, sample_of
 from streamgauge.model.schedule import graham_bounds, makespan
 from streamgauge.model.simulator import Simulation, simulate
@@ -19,6 +20,7 @@ __all__ = [
     "Estimate",
     "FittedModel",
     "Gate",
+    "Keys",
     "Line",
     "Noise",
     "OutputCurve",
@@ -35,6 +37,7 @@ __all__ = [
     "TaskCost",
     "contention",
     "distinct_keys",
+    "explained_stages",
     "fit_model",
     "fit_runs",
     "fold",
@@ -51,4 +54,5 @@ __all__ = [
     "simulate_queue",
     "spark_hash",
     "trigger_starts",
+    "with_keys",
 ]

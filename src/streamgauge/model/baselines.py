@@ -72,7 +72,7 @@ def without_skew(model: FittedModel) -> FittedModel:
     """Spread rows evenly over partitions."""
 
     def change(query: Query) -> Query:
-        return replace(query, stages=tuple(replace(stage, shares=()) for stage in query.stages))
+        return replace(query, stages=tuple(replace(stage, shares=(), keys=None) for stage in query.stages))
 
     return _changed(model, change)
 

@@ -269,7 +269,7 @@ def _listed(values: Sequence[int]) -> str:
 
 def _partition_distance(model: FittedModel, settings: Settings) -> float:
     """Return by how many doublings the partitions differ from measured ones that determine them."""
-    if not any(stage.tasks == "shuffle" for stage in model.query.stages):
+    if all(stage.keys is not None for stage in model.query.stages if stage.tasks == "shuffle"):
         return 0.0
     wanted = settings.tasks("shuffle")
     if any(is_exact_fold(known, wanted) for known in model.ranges.shuffle_partitions):

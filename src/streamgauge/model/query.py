@@ -14,7 +14,7 @@ from streamgauge.arrivals import parse_law
 from streamgauge.arrivals.law import BaseLaw, Floats
 from streamgauge.errors import UsageError
 from streamgauge.model.cost import TaskCost
-from streamgauge.model.rows import OutputCurve, fold
+from streamgauge.model.rows import Keys, OutputCurve, fold
 from streamgauge.model.state import StateGrowth
 
 # The admission limit aims at micro-batches of this length, or of this many triggers, whichever is longer.
@@ -107,7 +107,8 @@ class Stage:
 
     It reads the outputs of the stages in `reads`; without any, `per_event` rows for each event of the micro-batch,
     which is 0 for a static table. It starts when the stages in `after` have finished. `shares` tell how its
-    input is spread over the partitions that were measured; none means evenly. `output` is what a task writes by what
+    input is spread over the partitions that were measured; none means evenly, and `keys`, where they are known, tell it
+    for any number of partitions. `output` is what a task writes by what
     it reads; a stage that writes the rows of a window when the watermark closes it has `closing` instead: rows of all
     its tasks by the events of the window's slide.
     """
@@ -119,11 +120,14 @@ class Stage:
     after: tuple[int, ...] = ()
     per_event: float = 1.0
     shares: tuple[float, ...] = ()
+    keys: Keys | None = None
     output: OutputCurve = NO_OUTPUT
     closing: OutputCurve | None = None
 
     def shares_for(self, tasks: int) -> Floats:
         """Return how the input spreads over a number of tasks."""
+        if self.keys is not None:
+            return self.keys.shares(tasks)
         return fold(self.shares, tasks) if self.shares else np.full(tasks, 1.0 / tasks)
 
 

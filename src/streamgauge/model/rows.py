@@ -7,6 +7,8 @@ paper, and rows per partition that were measured once fold exactly to every divi
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -100,10 +102,27 @@ def partition_of(partitions: int, *columns: npt.ArrayLike) -> Longs:
     return spark_hash(*columns).astype(np.int64) % partitions
 
 
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """The keys of an exchange: its columns in their order, and how often each key comes."""
+
+    columns: tuple[npt.NDArray[Any], ...]
+    weights: Floats
+
+    @cached_property
+    def _hashes(self) -> npt.NDArray[np.int32]:
+        return spark_hash(*self.columns)
+
+    def shares(self, partitions: int) -> Floats:
+        """Return the share of the rows that each partition gets."""
+        held = np.bincount(self._hashes.astype(np.int64) % partitions, self.weights, partitions)
+        return np.asarray(held / held.sum())
+
+
 def rehash(partitions: int, weights: npt.ArrayLike, *columns: npt.ArrayLike) -> Floats:
     """Return the share of each partition when keys with these weights are sent to them."""
-    held = np.bincount(partition_of(partitions, *columns), np.asarray(weights, dtype=np.float64), partitions)
-    return np.asarray(held / held.sum())
+    arrays = tuple(np.atleast_1d(np.asarray(column)) for column in columns)
+    return Keys(arrays, np.asarray(weights, dtype=np.float64)).shares(partitions)
 
 
 def fold(shares: npt.ArrayLike, partitions: int) -> Floats:

@@ -13,6 +13,7 @@ from streamgauge.units import MAX_RATE_PER_S
 MAX_COMPONENTS = 200
 MAX_PARALLELISM = 100_000
 MAX_SIZE = 1_000_000
+# Values are numbered by 64-bit integers.
 MAX_VALUES = 10**15
 # Zipf's law needs a number for each value.
 MAX_ZIPF_VALUES = 10_000_000

@@ -20,6 +20,13 @@ class PrototypeParameters(Parameters):
         "native", description="loads as Spark's own expressions, or in Python workers with Arrow"
     )
 
+    zipf: float | None = Parameter(
+        None,
+        ge=0.0,
+        le=10.0,
+        description="exponent of Zipf's law over all values, 0 for all alike; by default the file decides",
+    )
+
     @computed_field  # type: ignore[prop-decorator]
     @property
     def application(self) -> str:

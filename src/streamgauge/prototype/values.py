@@ -6,13 +6,14 @@ pairs in a constant list, and letters that never change are constant text.
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from statistics import NormalDist
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.events.columns import divide, modulo, pick
-from streamgauge.events.stream import EventStream, Field, Parameters
+from streamgauge.events.stream import EventStream, Field
 from streamgauge.prototype.application import Application, Data, Source
 from streamgauge.prototype.flow import (
     DRAWS,
@@ -20,8 +21,10 @@ from streamgauge.prototype.flow import (
     ColumnArithmetic,
     source_of,
     take_turns,
+    total_rate_per_s,
     turn_of,
 )
+from streamgauge.prototype.parameters import PrototypeParameters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,9 +36,6 @@ if TYPE_CHECKING:
 
 LETTERS = len(ascii_lowercase)
 PAIRS = tuple(first + second for first in ascii_lowercase for second in ascii_lowercase)
-# Values are numbered by 64-bit integers, and one by Zipf's law needs a number each.
-MAX_VALUES = 10**15
-MAX_ZIPF_VALUES = 10_000_000
 # Of the number of values: where the middle of the bell is, and its standard deviation.
 BELL_MIDDLE, BELL_DEVIATION = 1 / 2, 1 / 5
 
@@ -107,7 +107,7 @@ def _bell(values: int) -> "SlottedLaw":
     return SlottedLaw(borders[:-1], np.maximum(np.diff(borders), 1))
 
 
-def application_events(application: Application, parameters: type[Parameters]) -> EventStream:
+def application_events(application: Application, parameters: type[PrototypeParameters]) -> EventStream:
     """Return the stream that feeds all sources of an application."""
     sources = application.sources
     return EventStream(
@@ -115,9 +115,33 @@ def application_events(application: Application, parameters: type[Parameters]) -
         summary=f"tuples of {', '.join(source.name for source in sources)}",
         fields=TUPLE if len(sources) == 1 else (*TUPLE, SOURCE),
         parameters=parameters,
-        frame=lambda rows, _, seed, wanted: _frame(rows, sources, seed, wanted),
-        arrays=lambda _, seed, arrivals: _arrays(sources, seed, arrivals),
+        frame=lambda rows, p, seed, wanted: _frame(rows, skewed(sources, p.zipf), seed, wanted),
+        arrays=lambda p, seed, arrivals: _arrays(skewed(sources, p.zipf), seed, arrivals),
     )
+
+
+def skewed(sources: Sequence[Source], zipf: float | None) -> tuple[Source, ...]:
+    """Return the sources with another law of their values, if there is one: Zipf's, or 0 for all alike."""
+    if zipf is None:
+        return tuple(sources)
+    law: Mapping[str, Any] = {"distribution": "zipf", "exponent": zipf} if zipf else {"distribution": "uniform"}
+    return tuple(replace(source, data=replace(source.data, **law)) for source in sources)
+
+
+def values_of(application: Application, zipf: float | None) -> dict[str, float]:
+    """Return how often each value comes, over all sources."""
+    import numpy as np
+
+    found: dict[str, float] = {}
+    sources = skewed(application.sources, zipf)
+    rates = [total_rate_per_s([source]) for source in sources]
+    for source, rate_per_s in zip(sources, rates, strict=True):
+        law, values = index_law(source.data), source.data.values
+        weights = np.full(values, 1 / values) if law is None else law.weights(values)
+        share = rate_per_s / sum(rates) if all(rates) else 1 / len(sources)
+        for text, weight in zip(value_array(np.arange(values), source.data), weights.tolist(), strict=True):
+            found[text] = found.get(text, 0.0) + share * weight
+    return found
 
 
 def _frame(rows: "DataFrame", sources: Sequence[Source], seed: int, wanted: Sequence[str]) -> "DataFrame":

@@ -11,9 +11,10 @@ from streamgauge.prototype.costs import Costs, peak_rate_per_s
 from streamgauge.prototype.dataflow import build, columns_of_windows
 from streamgauge.prototype.executed_plan import refuse_other_plan
 from streamgauge.prototype.flow import arrivals_of, total_rate_per_s
+from streamgauge.prototype.keys import MAX_VALUES, MAX_ZIPF_VALUES
 from streamgauge.prototype.parameters import PrototypeParameters, parameters_of
 from streamgauge.prototype.reference import expected_tuples
-from streamgauge.prototype.values import MAX_VALUES, MAX_ZIPF_VALUES, TUPLE, application_events
+from streamgauge.prototype.values import TUPLE, application_events, skewed
 from streamgauge.units import format_count, format_rate
 from streamgauge.workloads.executed_plan import PlanNode
 from streamgauge.workloads.workload import Window, Workload
@@ -77,6 +78,11 @@ def application_workload(application: Application, *, name: str) -> Workload:
     def check_plan(plan: PlanNode) -> None:
         refuse_other_plan(application, plan, where=name)
 
+    def check_limits(p: PrototypeParameters, _: float) -> None:
+        for source in skewed(application.sources, p.zipf):
+            _refuse_source(source, name)
+        p.cycles()
+
     reference.__doc__ = expected_tuples.__doc__
     windows = [task.window for task in application.tasks if task.window is not None]
     events = verify_events(application)
@@ -107,7 +113,7 @@ def application_workload(application: Application, *, name: str) -> Workload:
         else VERIFY_RATE_PER_S,
         closing_events=1 if windows else 0,
         conf=conf_of(application),
-        limits=lambda p, _: p.cycles(),
+        limits=check_limits,
         defaults=defaults_of(application),
         check_plan=check_plan,
         warnings=application.warnings,

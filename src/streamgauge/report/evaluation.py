@@ -15,12 +15,13 @@ from streamgauge.units import format_duration
 
 def plan_document(workloads: Sequence[str], protocol: Protocol) -> dict[str, Any]:
     """Return what would run; the keys are those of `model evaluate --plan --json`."""
+    own = [protocol.of(workload) for workload in workloads]
     return {
         "workloads": list(workloads),
         "steps": [step.name for step in protocol.steps],
         "repetitions": protocol.repetitions,
-        "runs": len(workloads) * protocol.runs,
-        "expected_duration_s": protocol.takes_s(len(workloads)),
+        "runs": sum(each.runs for each in own),
+        "expected_duration_s": sum(each.takes_s for each in own),
     }
 
 
