@@ -227,3 +227,19 @@ def test_a_workload_that_does_not_exist_is_refused_before_anything_is_stored(tmp
     with pytest.raises(UsageError):
         evaluate(["ybs"], quick=True, runs=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_with_a_trigger_a_step_warms_up_for_as_many_micro_batches_as_java_needs():
+    protocol = quick_protocol()
+    warmups = {step.changes.get("trigger", 0.0): protocol.warmup_of(step) for step in protocol.steps}
+    assert warmups == {0.0: 35.0, 1.0: 100.0}
+    assert max(map(full_protocol().warmup_of, full_protocol().steps)) == 120.0
+
+
+def test_partitions_are_no_step_of_prototypes_whose_file_decides_them(tmp_path):
+    file = tmp_path / "application.yaml"
+    file.write_text(HASHED)
+    for_prototypes, for_others = (quick_protocol().of(name).steps for name in (str(file), "ysb"))
+    assert not any("shuffle_partitions" in step.changes for step in for_prototypes)
+    assert any("shuffle_partitions" in step.changes for step in for_others)
+    assert [step.zipf for step in for_prototypes if step.zipf is not None] == [0.0]

@@ -192,3 +192,12 @@ def test_keys_of_a_file_spread_the_rows_of_the_stages_that_they_explain(root, st
     file.write_text(f"key,weight\n{first},90\n{second},10\n")
     with pytest.raises(InvalidExperimentError, match="do not explain how the rows of any stage were spread"):
         predict(stored[0], keys=file, runs=root)
+
+
+def test_a_measurement_that_began_before_java_had_compiled_the_driver_is_noted(root):
+    runs = ModelledRun()
+    cold, warm = (runs(workload="made-up", runs=root, rate=100_000.0, warmup=warmup_s) for warmup_s in (3.0, 60.0))
+    told = [note for note in predict(cold, runs=root).notes if "Java compiles" in note]
+    assert len(told) == 1
+    assert "a longer --warmup" in told[0]
+    assert not any("Java compiles" in note for note in predict(warm, runs=root).notes)

@@ -19,7 +19,7 @@ Workloads = Annotated[
         show_default=False,
     ),
 ]
-Quick = Annotated[bool, typer.Option("--quick", help="Five short steps of one workload: less than ten minutes.")]
+Quick = Annotated[bool, typer.Option("--quick", help="Five short steps of one workload: about twelve minutes.")]
 Repeat = Annotated[int | None, typer.Option("--repeat", metavar="N", help="Repetitions; default 3, or 2 if quick.")]
 Plan = Annotated[bool, typer.Option("--plan", help="Only say what would run, and how long that takes.")]
 

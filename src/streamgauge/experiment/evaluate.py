@@ -34,6 +34,7 @@ from streamgauge.model import predict as predict_settings
 from streamgauge.model.baselines import ABLATIONS, BASELINES
 from streamgauge.model.prediction import likeliest_latency_s
 from streamgauge.model.rows import is_exact_fold
+from streamgauge.model.sample import WARM_BATCHES
 from streamgauge.prototype.document import load_application
 from streamgauge.prototype.values import values_of
 from streamgauge.store import SetWriter, default_root, open_run, open_set
@@ -47,8 +48,10 @@ CATALOGUE = ("ysb", "nexmark-q5", "streambench-wordcount")
 QUICK = ("nexmark-q5",)
 # An offline run tells the highest rate; the rates of the steps are shares of it.
 OFFLINE = {"load": "offline", "rate": 400_000.0, "warmup": 5.0, "duration": 10.0}
+# With a trigger, as many micro-batches as Java needs take longer than the warm-up of the protocol; this is the longest.
+MAX_WARMUP_S = 120.0
 # Starting Spark, verifying the answer, which also lets Java compile the query, and ending a run.
-OVERHEAD_S = 50.0
+OVERHEAD_S = 30.0
 # Processing the events of the offline run, and one prediction.
 OFFLINE_S, PREDICT_S = 10.0, 0.25
 LIMIT_REPLICATIONS = 10
@@ -85,6 +88,10 @@ class Protocol:
         """Return how often a step is measured."""
         return 1 if step.once else self.repetitions
 
+    def warmup_of(self, step: Step) -> float:
+        """Return how long the load of a step runs before it is measured."""
+        return max(self.warmup_s, min(MAX_WARMUP_S, WARM_BATCHES * float(step.changes.get("trigger", 0.0))))
+
     def of(self, workload: str) -> Self:
         """Return the protocol with the steps that change anything in a workload."""
         return replace(self, steps=tuple(step for step in self.steps if _has_effect(workload, step)))
@@ -97,7 +104,7 @@ class Protocol:
     @property
     def takes_s(self) -> float:
         """About how long a workload takes."""
-        of_runs = (self.runs - 1) * (OVERHEAD_S + self.warmup_s + self.duration_s)
+        of_runs = sum(self.times(s) * (OVERHEAD_S + self.warmup_of(s) + self.duration_s) for s in self.steps)
         predictions = (self.runs - 1) * len(self.steps) * (1 + len(ABLATIONS))
         return of_runs + OVERHEAD_S + OFFLINE_S + predictions * PREDICT_S
 
@@ -112,7 +119,7 @@ def quick_protocol(repetitions: int = 2) -> Protocol:
         Step("25%, 8 partitions", 0.25, {"shuffle_partitions": 8}, once=True),
         Step("25%, keys alike", 0.25, once=True, zipf=0.0),
     )
-    return Protocol(steps, 30.0, 20.0, repetitions)
+    return Protocol(steps, 30.0, 35.0, repetitions)
 
 
 def full_protocol(repetitions: int = 3) -> Protocol:
@@ -122,7 +129,7 @@ def full_protocol(repetitions: int = 3) -> Protocol:
     steps += [Step(f"30%, {p} partitions", 0.3, {"shuffle_partitions": p}) for p in (1, 4, 8, 16)]
     steps += [Step("10%, 1 core", 0.1, {"cores": 1}), Step("30%, 1 core", 0.3, {"cores": 1})]
     steps += [Step("30%, keys alike", 0.3, zipf=0.0), Step("30%, Zipf 1", 0.3, zipf=1.0)]
-    return Protocol(tuple(steps), 60.0, 20.0, repetitions)
+    return Protocol(tuple(steps), 60.0, 40.0, repetitions)
 
 
 @dataclass(frozen=True)
@@ -374,7 +381,7 @@ def _configurations(maxima: Mapping[str, float], protocol: Protocol) -> Iterator
         for step in protocol.of(workload).steps:
             settings = {
                 "rate": float(f"{step.share * most_per_s:.2g}"), "duration": protocol.duration_s,
-                "warmup": protocol.warmup_s, "explore": True, **step.changes,
+                "warmup": protocol.warmup_of(step), "explore": True, **step.changes,
             }  # fmt: skip
             name, code = f"{workload}[{step.name}]", code_digest(workload, Path())
             skew = {} if step.zipf is None else {"zipf": step.zipf}
@@ -384,13 +391,10 @@ def _configurations(maxima: Mapping[str, float], protocol: Protocol) -> Iterator
 def _has_effect(workload: str, step: Step) -> bool:
     """Tell whether a step changes anything.
 
-    In a prototype only windows follow --shuffle-partitions. Only prototypes have other keys: those of the catalogue
-    have either one law, or so many keys that every task gets as many rows as the others.
+    The partitions of a prototype are those of its file. Only prototypes have other keys: those of the catalogue have
+    either one law, or so many keys that every task gets as many rows as the others.
     """
-    if not is_prototype(workload):
-        return step.zipf is None
-    _, _, parsed = prepare(workload, None, None, {})
-    return "shuffle_partitions" not in step.changes or parsed.shuffle_partitions is not None
+    return "shuffle_partitions" not in step.changes if is_prototype(workload) else step.zipf is None
 
 
 def conclude(

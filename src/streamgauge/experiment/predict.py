@@ -18,6 +18,7 @@ from streamgauge.experiment.run import Run
 from streamgauge.experiment.stored import resolve_groups
 from streamgauge.model import FittedModel, Prediction, RunSample, Settings, fit_model, sample_of
 from streamgauge.model import predict as predict_settings
+from streamgauge.model.sample import WARM_BATCHES
 from streamgauge.store import StoredRun, default_root
 from streamgauge.units import parse_count, parse_duration, parse_rate
 from streamgauge.verdict import Verdict
@@ -269,6 +270,13 @@ def calibrate_from(stored: Sequence[StoredRun]) -> Calibrated:
     base = base_settings(used[0], samples[0])
     if samples[0].facts.adapts is False and not (used[0].document.get("configuration") or {}).get("trigger_s"):
         notes.append("no trigger interval is known of the run: micro-batches are taken to follow each other at once")
+    cold = [sample for sample in samples if sample.before < WARM_BATCHES]
+    if cold:
+        counts = " and ".join(str(count) for count in sorted({sample.before for sample in cold}))
+        notes.append(
+            f"the measurement began after {counts} micro-batches: until about {WARM_BATCHES} of them Java compiles what"
+            " the driver does in each, so a query that has run for long is faster; a longer --warmup shows it"
+        )
     return Calibrated(fit_model(samples), base, concerns, tuple(notes))
 
 

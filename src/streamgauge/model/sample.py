@@ -37,6 +37,9 @@ BATCH_COLUMNS = (
 # Imported runs have no latencies.
 LATENCY_COLUMN = "end_to_end_latency_mean_s"
 MIN_BATCHES = 8
+# Java counts how often something is done: until it has compiled what the driver does in every micro-batch, about this
+# many of them have passed, however long each is.
+WARM_BATCHES = 100
 # A series that still moves by more than this share of its mean has no steady state.
 MAX_CHANGE = 0.25
 # A pause this long between two micro-batches is a wait for events, not the driver's.
@@ -96,7 +99,7 @@ class RunSample:
     `between_s` is how much later than it could the next trigger starts; `watermark_s` and `watermark_before_s` are
     those of the micro-batch and of the one before it, not a number where there is none. `concerns` say why the sample
     may not stand for the query. `explored` are micro-batches of other sizes after the load: they tell what rows cost,
-    and nothing of how the query behaves under the load.
+    and nothing of how the query behaves under the load. `before` is how many micro-batches the query had before.
     """
 
     facts: RunFacts
@@ -111,6 +114,7 @@ class RunSample:
     stages: tuple[StageSample, ...]
     concerns: tuple[str, ...] = ()
     explored: "RunSample | None" = None
+    before: int = 0
 
     @property
     def batches(self) -> int:
@@ -321,6 +325,7 @@ def _sample(
         state_rows=batches["state_rows"][rows].astype(np.float64),
         stages=tuple(samples),
         concerns=concerns,
+        before=int(batches["batch_id"][rows[0]]),
     )
 
 
