@@ -1,5 +1,7 @@
 """Reports of sets that the model makes."""
 
+import json
+
 import pytest
 from rich.console import Console
 
@@ -44,6 +46,20 @@ def test_the_report_of_an_evaluation_has_the_same_tables_and_a_chart(evaluated):
     assert "Predicted against measured" in page
     median = next(line.median for line in found.lines if line.name == "mean latency, all pairs")
     assert f"{100 * median:.1f} %" in text
+
+
+def test_errors_without_end_are_told_in_the_page_as_on_the_terminal(evaluated):
+    root, found = evaluated
+    path = root / "sets" / f"{found.set_id}.json"
+    whole = path.read_text()
+    document = json.loads(whole)
+    assert "no end" not in render_subject(find_subject(root, [found.set_id]))
+    document["result"]["baselines"][1]["most"] = None
+    try:
+        path.write_text(json.dumps(document))
+        assert "no end" in render_subject(find_subject(root, [found.set_id]))
+    finally:
+        path.write_text(whole)
 
 
 def test_an_evaluation_without_a_result_is_still_told(evaluated, tmp_path):

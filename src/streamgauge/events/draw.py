@@ -97,7 +97,7 @@ class SlottedLaw:
     def weights(self, size: int) -> npt.NDArray[np.float64]:
         """Return how often each of the values is drawn.
 
-        >>> SlottedLaw.from_weights(np.array([1.0, 2.0, 1.0])).weights(3).tolist()
+        >>> SlottedLaw.from_weights(np.array([1.0, 2.0, 1.0])).weights(3).round(3).tolist()
         [0.25, 0.5, 0.25]
         """
         each = 1.0 / (self.SLOTS * self.width)

@@ -33,7 +33,10 @@ def _error_table(title: str, rows: Sequence[Mapping[str, Any]], explanation: str
     cells = []
     for row in rows:
         line = [Cell(str(row.get("name"))), Cell(str(row.get("pairs", "")))]
-        line += [Cell(_percent(row.get(name))) for name in ("median", "p90", "most")]
+        line += [Cell(_percent(row.get(name))) for name in ("median", "p90")]
+        # JSON has no infinity: an error that grows without end has a p90 but no largest value.
+        is_endless = number(row.get("p90")) is not None and number(row.get("most")) is None
+        line.append(Cell("no end" if is_endless else _percent(row.get("most"))))
         if with_aims:
             judged = row.get("verdict")
             verdict = Cell(verdict_of(judged), is_verdict=True) if judged else Cell("")
