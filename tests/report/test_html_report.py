@@ -699,6 +699,13 @@ def test_masked_secrets_are_pointed_out():
     assert "values shown as ******** are secrets that were not stored" in page(stored).words()
 
 
+def test_the_command_of_a_run_that_keeps_no_duration_has_none(tmp_path):
+    stored = store_run(tmp_path, healthy_evidence())
+    del stored.document["configuration"]["duration_s"]
+    assert "--duration" not in command(stored)
+    assert "--rate" in command(stored)
+
+
 def test_the_command_has_an_option_for_every_setting_of_a_run():
     """Only where runs are stored is not repeated, and of the two ways to choose cores the other one."""
     names = set()

@@ -459,30 +459,24 @@ def _at_limit(source: Measured) -> Settings:
 
 
 def _pairs(source: Measured, model: FittedModel, others: Sequence[Measured]) -> Iterator[Pair]:
-    ablated = {name: change(model) for name, change in ABLATIONS.items()}
+    stages = explained_stages(model, source.keys) if source.keys else ()
     for step in dict.fromkeys(other.step for other in others):
         targets = [other for other in others if other.step == step]
         if step == source.step:
             # From itself: what is left is what the form of the model gets wrong.
             targets = [source]
-        yield _pair(source, model, ablated, targets)
+        keys = targets[0].keys
+        yield _pair(source, with_keys(model, stages, keys) if keys else model, targets)
 
 
-def _pair(
-    source: Measured, model: FittedModel, ablated: Mapping[str, FittedModel], targets: Sequence[Measured]
-) -> Pair:
+def _pair(source: Measured, model: FittedModel, targets: Sequence[Measured]) -> Pair:
     first = targets[0]
-    if source.keys and first.keys:
-        stages = explained_stages(model, source.keys)
-        model = with_keys(model, stages, first.keys)
-        kept = {name: with_keys(one, stages, first.keys) for name, one in ablated.items() if name != "without skew"}
-        ablated = {**ablated, **kept}
     found = predict_settings(model, first.settings)
     measured = {metric: float(np.mean([t.values[metric] for t in targets])) for metric in METRICS}
     mean_s = measured["latency_mean_s"]
     simpler = {name: guess(source.sample, first.settings) for name, guess in BASELINES.items()}
     simpler = {"constant": source.values["latency_mean_s"]} | simpler
-    without = {name: likeliest_latency_s(one, first.settings) for name, one in ablated.items()}
+    without = {name: likeliest_latency_s(change(model), first.settings) for name, change in ABLATIONS.items()}
     interval = found.latency_mean_s
     return Pair(
         workload=source.workload,

@@ -64,17 +64,13 @@ BASELINES: Mapping[str, Callable[[RunSample, Settings], float]] = {
 }
 
 
-def _changed(model: FittedModel, change: Callable[[Query], Query]) -> FittedModel:
-    return replace(model, query=change(model.query), draws=tuple(change(query) for query in model.draws))
-
-
 def without_skew(model: FittedModel) -> FittedModel:
     """Spread rows evenly over partitions."""
 
     def change(query: Query) -> Query:
         return replace(query, stages=tuple(replace(stage, shares=(), keys=None) for stage in query.stages))
 
-    return _changed(model, change)
+    return model.changed(change)
 
 
 def without_contention(model: FittedModel) -> FittedModel:
@@ -89,7 +85,7 @@ def without_contention(model: FittedModel) -> FittedModel:
         )
         return replace(query, stages=stages, background=0.0)
 
-    return _changed(model, change)
+    return model.changed(change)
 
 
 def without_driver(model: FittedModel) -> FittedModel:
@@ -101,7 +97,7 @@ def without_driver(model: FittedModel) -> FittedModel:
     def change(query: Query) -> Query:
         return replace(query, noise=idle(query.noise), dispatch_s=0.0, return_s=0.0)
 
-    return _changed(model, change)
+    return model.changed(change)
 
 
 ABLATIONS: Mapping[str, Callable[[FittedModel], FittedModel]] = {

@@ -1,8 +1,8 @@
 """A fitted model: the query with its parameters, how uncertain they are, and where it was measured."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -55,6 +55,10 @@ class FittedModel:
     adapts: bool = True
     concerns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def changed(self, change: Callable[[Query], Query]) -> Self:
+        """Return the model with another query, in all draws alike."""
+        return replace(self, query=change(self.query), draws=tuple(change(query) for query in self.draws))
 
     def interval(self, parameter: Callable[[Query], float]) -> tuple[float, float, float]:
         """Return a parameter and its 90 % interval."""

@@ -30,4 +30,4 @@ def with_keys(model: FittedModel, stages: Collection[int], keys: Keys) -> Fitted
         changed = (replace(stage, keys=keys) if k in stages else stage for k, stage in enumerate(query.stages))
         return replace(query, stages=tuple(changed))
 
-    return replace(model, query=change(model.query), draws=tuple(change(query) for query in model.draws))
+    return model.changed(change)

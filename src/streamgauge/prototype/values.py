@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.events.columns import divide, modulo, pick
 from streamgauge.events.stream import EventStream, Field
 from streamgauge.prototype.application import Application, Data, Source
+from streamgauge.prototype.costs import Costs
 from streamgauge.prototype.flow import (
     DRAWS,
     ArrayArithmetic,
     ColumnArithmetic,
     source_of,
     take_turns,
-    total_rate_per_s,
     turn_of,
 )
 from streamgauge.prototype.parameters import PrototypeParameters
@@ -133,14 +133,12 @@ def values_of(application: Application, zipf: float | None) -> dict[str, float]:
     import numpy as np
 
     found: dict[str, float] = {}
-    sources = skewed(application.sources, zipf)
-    rates = [total_rate_per_s([source]) for source in sources]
-    for source, rate_per_s in zip(sources, rates, strict=True):
+    share = Costs(application, None).tuples
+    for source in skewed(application.sources, zipf):
         law, values = index_law(source.data), source.data.values
         weights = np.full(values, 1 / values) if law is None else law.weights(values)
-        share = rate_per_s / sum(rates) if all(rates) else 1 / len(sources)
         for text, weight in zip(value_array(np.arange(values), source.data), weights.tolist(), strict=True):
-            found[text] = found.get(text, 0.0) + share * weight
+            found[text] = found.get(text, 0.0) + (share[source.name] or 0.0) * weight
     return found
 
 

@@ -117,7 +117,9 @@ def command_lines(stored: StoredRun, times: float = 1.0) -> list[str]:
     if not configuration or stored.is_observed:
         return []
     workload, parameters = stored.document["workload"], configuration.get("parameters") or {}
-    options = _settings({**configuration, "duration_s": times * configuration["duration_s"]})
+    if configuration.get("duration_s") is not None:
+        configuration["duration_s"] *= times
+    options = _settings(configuration)
     if configuration.get("master"):
         options.append(_master(configuration["master"]))
     if events := _events(workload, parameters):
