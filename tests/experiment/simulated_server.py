@@ -6,9 +6,10 @@ import numpy as np
 
 from streamgauge.arrivals import Constant, Schedule
 from streamgauge.experiment.evidence import Evidence
+from streamgauge.experiment.findings import findings
+from streamgauge.experiment.measured import backlog_series, measured_part
 from streamgauge.experiment.search import Probe
 from streamgauge.experiment.settings import RunSettings
-from streamgauge.experiment.summary import backlog_series, findings, measured_part
 from streamgauge.measure import Batch, account, judge_backlog, offered_rate
 from streamgauge.verdict import Verdict
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from streamgauge.arrivals import Constant, parse_law
-from streamgauge.experiment.summary import measured_part, summarise
+from streamgauge.experiment.measured import measured_part
+from streamgauge.experiment.summary import summarise
 from streamgauge.measure import is_level, judge_following
 from streamgauge.verdict import Verdict
 

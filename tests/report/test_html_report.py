@@ -27,9 +27,10 @@ from streamgauge.engine.resources import resources_table
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.events import event_stream
 from streamgauge.experiment.evidence import GeneratorCost
+from streamgauge.experiment.measured import latency_histogram, measured_part
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.experiment.stored import differences
-from streamgauge.experiment.summary import latency_histogram, measured_part, summarise
+from streamgauge.experiment.summary import summarise
 from streamgauge.experiment.tables import batches_table, latency_table
 from streamgauge.measure import Histogram
 from streamgauge.report.html import facts, render_report, write_report

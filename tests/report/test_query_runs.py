@@ -60,7 +60,7 @@ def test_a_run_stands_beside_the_one_before_it_with_the_same_settings():
 
 
 def test_histograms_of_repeated_runs_are_merged():
-    from streamgauge.experiment.summary import latency_histogram, measured_part
+    from streamgauge.experiment.measured import latency_histogram, measured_part
 
     run = healthy_evidence()
     one = latency_histogram(run, measured_part(run))

@@ -403,7 +403,8 @@ def _shared(pair: _Pair) -> list[str]:
 
 def metric_values(evidence: "Evidence", from_s: float | None = None) -> dict[str, float | None]:
     """Return the metrics of one run by their paths in the summary, and its offered rate; None where it has none."""
-    from streamgauge.experiment.summary import core_use, latency_histogram, measured_part, stages
+    from streamgauge.experiment.measured import latency_histogram, measured_part
+    from streamgauge.experiment.summary import core_use, stages
     from streamgauge.measure import offered_rate, processed_rate
 
     measured = measured_part(evidence, None if evidence.is_offline else from_s)
@@ -428,7 +429,7 @@ def metric_values(evidence: "Evidence", from_s: float | None = None) -> dict[str
 
 def shared_cut_s(runs: Iterable[tuple[StoredRun, "Evidence"]]) -> float | None:
     """Return the largest steady-state cut, in seconds after the start of the load; None for offline loads."""
-    from streamgauge.experiment.summary import measured_part
+    from streamgauge.experiment.measured import measured_part
 
     cuts = []
     for run, evidence in runs:

@@ -27,11 +27,12 @@ from streamgauge.experiment.fault_kinds import FAULTS, PAUSE_S, Strike, small_di
 from streamgauge.experiment.fault_plan import PlannedFault
 from streamgauge.experiment.fault_result import Fault, Outage
 from streamgauge.experiment.fault_sinks import SINKS, CountedSink, kafka_sink, redis_sink
+from streamgauge.experiment.findings import Finding
 from streamgauge.experiment.interrupts import counted_interrupts
 from streamgauge.experiment.monitor import Monitor, Snapshot
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.experiment.sinks import connector_conf
-from streamgauge.experiment.summary import Finding, summarise
+from streamgauge.experiment.summary import summarise
 from streamgauge.experiment.verify import CLOSING_AFTER_S, FiniteStream, Verification
 from streamgauge.measure import Batch, batch_from_progress
 from streamgauge.services import Service, running

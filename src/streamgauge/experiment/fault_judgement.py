@@ -10,7 +10,7 @@ from streamgauge.experiment.driver import InFlight
 from streamgauge.experiment.fault_kinds import Strike
 from streamgauge.experiment.fault_plan import PlannedFault
 from streamgauge.experiment.fault_sinks import Guarantee
-from streamgauge.experiment.summary import Finding
+from streamgauge.experiment.findings import Finding
 from streamgauge.experiment.verify import (
     Differences,
     closing_time_us,

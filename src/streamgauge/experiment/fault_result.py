@@ -6,7 +6,7 @@ from typing import Any
 from streamgauge.experiment.fault_kinds import Strike
 from streamgauge.experiment.fault_plan import PlannedFault
 from streamgauge.experiment.fault_sinks import Guarantee
-from streamgauge.experiment.summary import Finding
+from streamgauge.experiment.findings import Finding
 from streamgauge.experiment.verify import Differences
 from streamgauge.verdict import Verdict
 

@@ -576,7 +576,7 @@ def errors_between(query: Sequence[StoredRun], prototype: StoredRun) -> Iterator
 
 def latency_series(stored: StoredRun) -> Floats:
     """Return the mean latency of each micro-batch of the measured time."""
-    from streamgauge.experiment.summary import measured_part
+    from streamgauge.experiment.measured import measured_part
 
     evidence = evidence_of(stored)
     return np.array(

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from streamgauge.experiment.evidence import Evidence
-from streamgauge.experiment.summary import emitted_latency, latency_histogram, measured_part
+from streamgauge.experiment.measured import emitted_latency, latency_histogram, measured_part
 from streamgauge.measure import Batch, Histogram
 
 if TYPE_CHECKING:
