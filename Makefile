@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint bench bench-queries bench-flink bench-streambench bench-sustain bench-simulators fault-table setup clean
+.PHONY: help demo test lint bench bench-queries bench-flink bench-streambench bench-sustain bench-search bench-simulators fault-table setup clean
 
 help: ## show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 20
@@ -43,6 +43,9 @@ bench-streambench: setup ## test the directions that StreamBench's authors publi
 
 bench-sustain: setup ## search for a sustainable rate that is known
 	@$(BIN)/python benchmarks/sustain.py
+
+bench-search: setup ## simulate searches on noisy machines: how often do their ends hold?
+	@$(BIN)/python benchmarks/search.py
 
 bench-simulators: setup ## measure the simulators of the model beside SimPy and Ciw
 	@$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/simulators.txt

@@ -1,6 +1,7 @@
 import json
 import math
 from dataclasses import replace
+from statistics import median
 
 import numpy as np
 import pytest
@@ -120,15 +121,20 @@ def expecting(capacity, expected, within=0.1):
 
 def test_an_expected_border_is_closed_in_by_two_probes():
     search = expecting(1000.0, 1000.0)
-    assert rates(search) == pytest.approx([1000 / math.sqrt(1.1), 1000 * math.sqrt(1.1)])
+    assert rates(search) == pytest.approx([1000 * math.sqrt(1.1), 1000 / math.sqrt(1.1)])
     assert search.outcome is Outcome.PRECISE
 
 
+def test_the_first_rate_keeps_the_limits_of_the_search():
+    assert Search(SearchSettings(1.0, expected_per_s=1000.0, max_rate_per_s=900.0)).next_rate() == 900.0
+    assert Search(SearchSettings(2000.0, expected_per_s=1000.0, min_rate_per_s=2000.0)).next_rate() == 2000.0
+
+
 def test_away_from_an_expected_border_steps_are_small_and_double():
-    first = 1000 / math.sqrt(1.1)
-    assert rates(expecting(5000.0, 1000.0))[:5] == pytest.approx([first * 1.1**k for k in (0, 1, 2, 4, 8)])
+    first = 1000 * math.sqrt(1.1)
+    assert rates(expecting(5000.0, 1000.0))[:4] == pytest.approx([first * 1.1**k for k in (0, 1, 3, 7)])
     low = guided(lambda rate: Probe(rate, FAIL if rate > 400 else PASS), first_rate_per_s=1.0, expected_per_s=1000.0)
-    assert rates(low)[:4] == pytest.approx([1000 / math.sqrt(1.05) / 1.05**k for k in (0, 1, 3, 7)])
+    assert rates(low)[:5] == pytest.approx([1000 * math.sqrt(1.05) / 1.05**k for k in (0, 1, 2, 4, 8)])
     assert low.outcome is Outcome.PRECISE
 
 
@@ -164,11 +170,17 @@ def test_a_rate_that_fails_leads_to_the_border_at_once(guess):
     assert search.outcome is Outcome.PRECISE
 
 
-@pytest.mark.parametrize("capacity", [1000.0, 1050.0])
-def test_the_last_step_is_the_middle_because_either_verdict_there_ends_the_search(capacity):
-    search = guided(overloaded(capacity, 1000.0), first_rate_per_s=1100.0, within=0.1)
-    low, middle = 1000 / math.sqrt(1.1), math.sqrt(1100 * 1000 / math.sqrt(1.1))
-    assert rates(search) == pytest.approx([1100.0, low, middle])
+@pytest.mark.parametrize("verdict", [PASS, FAIL])
+@pytest.mark.parametrize(
+    ("told", "last"), [(1030.0, 1100.0 / 1.1), (970.0, 940.0 * 1.1), (None, math.sqrt(940.0 * 1100))]
+)
+def test_the_last_step_ends_the_search_by_either_verdict_and_by_the_expected_one_as_wide_as_asked_for(
+    told, last, verdict
+):
+    probes = [Probe(1100.0, FAIL, capacity_per_s=told), Probe(940.0, PASS, capacity_per_s=told)]
+    search = Search(SearchSettings(1000.0, within=0.1), probes)
+    assert search.next_rate() == pytest.approx(last)
+    search.add(Probe(last, verdict))
     assert search.outcome is Outcome.PRECISE
 
 
@@ -333,6 +345,22 @@ def test_the_end_that_is_closer_to_the_expected_border_is_repeated_first_and_the
     assert search.next_rate() == 1000.0
     search.add(Probe(1000.0, PASS, capacity_per_s=1050.0))
     assert search.next_rate() == pytest.approx(1000.0 * math.sqrt(1.1))
+
+
+def test_an_end_that_was_probed_once_is_repeated_before_one_that_had_no_verdict_at_first():
+    told = [Probe(1100.0, FAIL), Probe(1000.0, UNKNOWN), Probe(1000.0, PASS)]
+    search = Search(SearchSettings(1000.0, within=0.1, confirm=True), told)
+    assert search.next_rate() == 1100.0
+    search.add(Probe(1100.0, FAIL))
+    assert search.next_rate() == 1000.0
+
+
+@pytest.mark.parametrize(("told", "repeated"), [(1010.0, 1000.0), (1048.0, None), (1085.0, 1100.0)])
+def test_where_probes_tell_the_border_only_an_end_close_to_it_is_repeated(told, repeated):
+    probes = [Probe(1100.0, FAIL, capacity_per_s=1010.0), Probe(1000.0, PASS, capacity_per_s=2 * told - 1010)]
+    search = Search(SearchSettings(1000.0, within=0.1, confirm=True), probes)
+    assert median(search.capacities_per_s) == pytest.approx(told)
+    assert search.next_rate() == repeated
 
 
 def test_an_end_that_passed_by_chance_is_given_up():

@@ -24,7 +24,7 @@ def sustain(
     within: Within = "5%",
     budget: Budget = None,
     latency: Latency = None,
-    duration: Duration = "45s",
+    duration: Duration = "50s",
     warmup: Warmup = "15s",
     resume: Resume = None,
     quiet: Quiet = False,

@@ -3,9 +3,9 @@
 A search knows nothing of how a probe is made. It starts at a first guess, multiplies it while probes pass or divides it
 while they fail, and then halves the interval between the highest rate that passed and the lowest that failed, on a
 logarithmic scale. Where the border is expected, because an offline load says so or because the micro-batches of probes
-tell how much they could have held, the first steps go to just below and just above that rate instead, and further ones
-away from it are small and double. So they do around a rate that stays without a verdict. The last step is the middle:
-either verdict there leaves an interval that is narrow enough.
+tell how much they could have held, the first steps go to just above and just below that rate instead, and further ones
+away from it are small and double. So they do around a rate that stays without a verdict. The last step leaves an
+interval that is narrow enough by either verdict, and as wide as was asked for by the one that is expected.
 Everything follows from the settings and the probes made, so a stored search can go on at any time.
 
 Verdicts are uncertain near the border, so one probe is not always the last word on its rate.
@@ -24,7 +24,7 @@ Only rates that were probed can contradict each other: a search that looks at no
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from statistics import median
@@ -36,6 +36,9 @@ from streamgauge.verdict import Verdict
 
 # For this many probes, what is expected, what probes tell of the capacity and what is in doubt say where to look.
 GUIDED_PROBES = 8
+# An end that is closer than this to where probes tell the border to be is worth another look; 1 is half of the width
+# that was asked for, on a logarithmic scale. `benchmarks/search.py` tells what that is good for.
+CLOSE = 0.75
 MAX_PROBES_PER_RATE = 3
 MAX_UNKNOWN_PER_RATE = 2
 # After this many steps down through rates without any verdict there is no point in going on.
@@ -93,10 +96,10 @@ class SearchSettings:
     """What to search for, and how much it may cost.
 
     The search ends when the ends of the interval are at most `within` apart, relative to the lower one.
-    `confirm` repeats both ends once. `look_beyond` makes sure that a rate `growth` times below and one `growth` times
-    above the interval were probed. `budget_s` limits the time of all probes; `probe_s` is how long one is expected
-    to take, unless those already made took longer. `expected_per_s` is about where the border is, if that is known; the
-    search then begins just below it.
+    `confirm` repeats both ends once, or those in doubt where probes tell about where the border is. `look_beyond` makes
+    sure that a rate `growth` times below and one `growth` times above the interval were probed. `budget_s` limits the
+    time of all probes; `probe_s` is how long one is expected to take, unless those already made took longer.
+    `expected_per_s` is about where the border is, if that is known; the search then begins just above it.
     """
 
     first_rate_per_s: float
@@ -315,11 +318,19 @@ class Search:
         """Return the rate that would be probed if time did not matter."""
         picture = self._picture
         if not picture.levels:
-            return next(self._guided(0.0, self.settings.max_rate_per_s), self.settings.first_rate_per_s)
+            return self._first
         if picture.open or picture.suspects:
             return (picture.open or picture.suspects)[0].rate_per_s
         steps = (self._shrink, self._grow, self._halve_below, self._halve_above, self._confirm, self._look_beyond)
         return next((rate for step in steps if (rate := step()) is not None), None)
+
+    @property
+    def _first(self) -> float:
+        """Just above where the border is expected: a probe tells the capacity best when it is a little too much."""
+        settings = self.settings
+        if settings.expected_per_s is None:
+            return settings.first_rate_per_s
+        return max(settings.min_rate_per_s, min(settings.expected_per_s * self._half_width, settings.max_rate_per_s))
 
     def _shrink(self) -> float | None:
         lowest, growth = self._picture.levels[0].rate_per_s, self.settings.growth
@@ -353,7 +364,8 @@ class Search:
         Below their capacity, probes tell too little of it.
         """
         is_unseen = self._expected_borders() and not any(level.fails for level in self._picture.levels)
-        return max(self.capacities_per_s, default=0.0) * self._half_width if is_unseen else 0.0
+        most = max(self.capacities_per_s, default=0.0) if is_unseen else 0.0
+        return self._fitting(most * self._half_width, most)
 
     @property
     def _growth(self) -> float:
@@ -383,9 +395,15 @@ class Search:
         if gap[1] <= gap[0] * width * (1 + ROUNDING):
             return None
         middle = math.sqrt(gap[0] * gap[1])
-        # Where either verdict in the middle ends the search, nothing that is expected helps more.
         is_last = gap[1] <= gap[0] * width * width * (1 + ROUNDING)
-        return middle if is_last else next(self._guided(*gap), middle)
+        return self._last(gap) if is_last else next(self._guided(*gap), middle)
+
+    def _last(self, gap: tuple[float, float]) -> float:
+        """Return a rate at which either verdict ends the search; the expected one leaves ends that are far apart."""
+        middle, expected = math.sqrt(gap[0] * gap[1]), self._expected_per_s
+        if self._picture.doubtful or expected is None or not gap[0] < expected < gap[1]:
+            return middle
+        return gap[1] / (1 + self.settings.within) if expected > middle else gap[0] * (1 + self.settings.within)
 
     @property
     def _half_width(self) -> float:
@@ -399,10 +417,21 @@ class Search:
     def _guided(self, above_per_s: float, below_per_s: float) -> Iterator[float]:
         """Yield the rates between two others at which an end of the interval is expected."""
         for border_per_s in self._expected_borders():
-            for rate_per_s in (border_per_s / self._half_width, border_per_s * self._half_width):
+            for end_per_s in (border_per_s / self._half_width, border_per_s * self._half_width):
+                rate_per_s = self._fitting(end_per_s, border_per_s)
                 is_new = above_per_s * self._least <= rate_per_s <= below_per_s / self._least
                 if is_new and rate_per_s >= self.settings.min_rate_per_s:
                     yield rate_per_s
+
+    def _fitting(self, end_per_s: float, border_per_s: float) -> float:
+        """Return an end beside a border, or one a little closer if the interval with the other end is precise then."""
+        low, high, width = self._picture.low, self._picture.high, 1 + self.settings.within
+        close = math.pow(self._half_width, CLOSE)
+        if high and end_per_s < high.rate_per_s / width <= border_per_s / close:
+            return high.rate_per_s / width
+        if low and border_per_s * close <= low.rate_per_s * width < end_per_s:
+            return low.rate_per_s * width
+        return end_per_s
 
     def _expected_borders(self) -> list[float]:
         """Return about where the border is: at rates in doubt, and where a query like this is expected to reach."""
@@ -449,11 +478,19 @@ class Search:
 
     @property
     def _unconfirmed(self) -> list[float]:
-        """The ends that were probed once, first the one that is closer to where the border is expected."""
+        """The ends to repeat, the least probed first: those close to the border that probes tell, or both."""
+        told = self.capacities_per_s
         ends = (self._picture.low, self._picture.high) if self.settings.confirm else ()
-        found = [end.rate_per_s for end in ends if end and not end.is_firm]
-        expected = self._expected_per_s
-        return sorted(found, key=lambda rate: abs(math.log(rate / expected))) if expected else found
+        found = [
+            (end.probes, self._distance(end.rate_per_s, told), end.rate_per_s)
+            for end in ends
+            if end and not end.is_firm
+        ]
+        return [rate for _, distance, rate in sorted(found) if distance < CLOSE]
+
+    def _distance(self, rate_per_s: float, told: Sequence[float]) -> float:
+        """Return how far a rate is from the border that probes tell, in halves of the width; 0 if they do not."""
+        return abs(math.log(rate_per_s / median(told))) / math.log(self._half_width) if told else 0.0
 
     def _confirm(self) -> float | None:
         return next(iter(self._unconfirmed), None)

@@ -33,7 +33,7 @@ LATENCY_LIMIT = re.compile(r"\s*(mean|p50|p90|p95|p99|max)\s*<=?\s*(\S.*)")
 WARMUP = "15s"
 # Near the border micro-batches are long. In this time there are enough of them for a steady state, and slow moments of
 # a machine that others use too are a smaller part of it.
-DURATION = "45s"
+DURATION = "50s"
 MIN_RAMP_S = 1.0
 # A rate that is sustained is drained after a few micro-batches of the longest kind.
 DRAIN_BATCHES = 4.0
