@@ -5,10 +5,11 @@ import pytest
 
 from streamgauge.errors import RunFailedError
 from streamgauge.experiment import calibrate
-from streamgauge.experiment.calibrate import BARE_TUPLES, LOADS, PARTS, fit_line, judge, sample
+from streamgauge.experiment.calibrate import BARE_TUPLES, LOADS, PARTS, PILOTS, fit_line, judge, lines_of, sample
 from streamgauge.prototype.calibration import FORMS
 from streamgauge.verdict import Verdict
 
+PASS, UNKNOWN = Verdict.PASS, Verdict.UNKNOWN
 TUPLES = dict.fromkeys(LOADS, 1000)
 START_NS, BARE_NS = 3e6, 40.0
 
@@ -109,7 +110,7 @@ def test_the_cost_of_jobs_and_of_bare_tuples_is_taken_off():
 
 def test_every_job_takes_about_as_long_as_asked_for():
     machine = Simulated(0.9, 20.0)
-    found = sample({"native": machine}, repetitions=2, job_s=0.1)["native"]
+    found = sample({"native": machine}, repetitions=PARTS, job_s=0.1)["native"]
     for cycles, tuples in found.tuples.items():
         assert machine(tuples, cycles) == pytest.approx(0.1e9, rel=0.15)
     assert (BARE_TUPLES, 0) in machine.jobs
@@ -122,9 +123,36 @@ def test_forms_and_loads_take_turns():
 
 
 def test_a_load_that_costs_nothing_is_refused():
-    line = fit_line(loads_of(lambda _: 50.0), TUPLES)
-    with pytest.raises(RunFailedError, match="costs 0 ns per cycle, which cannot be"):
-        calibrate._refuse_free_load({"native": line})
+    with pytest.raises(RunFailedError, match="the load in native form costs 0 ns per cycle, which cannot be"):
+        sample({"native": Simulated(0.0, 20.0)}, repetitions=3, job_s=0.1)
+
+
+class Disturbed(Simulated):
+    """One of three repetitions of the largest load is half as fast, as long as others use the machine."""
+
+    def __init__(self, disturbed):
+        super().__init__(0.9, 20.0)
+        self.left = disturbed
+
+    def __call__(self, tuples, cycles):
+        taken_ns = super().__call__(tuples, cycles)
+        # The pilots of this load come before the repetitions.
+        turn = sum(1 for _, asked in self.jobs if asked == LOADS[-1]) - PILOTS
+        if cycles != LOADS[-1] or turn % PARTS or turn <= 0 or not self.left:
+            return taken_ns
+        self.left -= 1
+        return 2 * taken_ns
+
+
+@pytest.mark.parametrize(("disturbed", "repetitions", "verdict"), [(0, 6, PASS), (2, 18, PASS), (100, 24, UNKNOWN)])
+def test_where_repetitions_do_not_agree_there_are_more_up_to_a_limit(disturbed, repetitions, verdict):
+    told = []
+    found = sample({"native": Disturbed(disturbed)}, repetitions=6, job_s=0.1, tell=told.append)
+    assert len(found["native"].ns_per_tuple[500]) == repetitions
+    assert judge(lines_of(found))[0] is verdict
+    assert told[-1] == (
+        "repetition 6 of 6" if repetitions == 6 else f"repetition {repetitions} of up to 24, as parts differ"
+    )
 
 
 def test_this_machine_is_known_with_its_java(monkeypatch, tmp_path):

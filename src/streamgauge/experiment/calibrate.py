@@ -2,7 +2,8 @@
 
 Small batch jobs with one task each spend from 500 to 500,000 cycles on every tuple. Counted is the CPU time of the
 task, and of its Python worker, less that of the same job without tuples; what the tuples cost without load is taken
-off as well. Repetitions are short and go through all forms and loads in turns, so that a slow moment meets all of them.
+off as well. Repetitions are short and go through all forms and loads in turns, so that a slow moment meets all of them;
+where they do not agree, there are more.
 """
 
 import sys
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 # Cycles per tuple: `processing` from 0.5 to 500.
 LOADS = (500, 5_000, 50_000, 500_000)
 REPETITIONS = 12
+# Where these do not agree, there are as many again, at most so often.
+MAX_ROUNDS = 4
 # The repetitions are also looked at in so many parts, to see whether these agree.
 PARTS = 3
 JOB_S = 0.1
@@ -68,8 +71,7 @@ def calibrate(
     with temporary_session(SessionSettings("local[1]", {}, event_log=False)) as session:
         measures: dict[LoadForm, Measure] = {form: _measure(session, form) for form in FORMS}
         samples = sample(measures, repetitions=repetitions, job_s=job_s, tell=tell)
-    lines = {form: fit_line(found.ns_per_tuple, found.tuples) for form, found in samples.items()}
-    _refuse_free_load(lines)
+    lines = lines_of(samples)
     verdict, reasons = judge(lines)
     measured = datetime.fromtimestamp((clock or SystemClock()).wall_s(), UTC).isoformat(timespec="seconds")
     return Calibration(measured, machine, lines, verdict, reasons)
@@ -110,14 +112,6 @@ def _process_cpu_ns(process: "psutil.Process") -> float:
         return time.clock_gettime_ns((~process.pid << 3) | 2)
     times = process.cpu_times()
     return float(times.user + times.system) * 1e9
-
-
-def _refuse_free_load(lines: Mapping[LoadForm, Line]) -> None:
-    """Refuse a load that takes no time: something has removed it, or nothing was counted."""
-    for form, line in lines.items():
-        if line.ns_per_cycle <= 0:
-            what = f"the load in {form} form costs {line.ns_per_cycle:.3g} ns per cycle, which cannot be"
-            raise RunFailedError(what, remedy="let nothing else run on this machine and calibrate again")
 
 
 @dataclass
@@ -179,6 +173,16 @@ def _weighted_median(values: Sequence[float], weights: Sequence[float]) -> float
     return float(np.asarray(values)[order][np.searchsorted(reached, reached[-1] / 2)])
 
 
+def lines_of(samples: Mapping[LoadForm, Samples]) -> dict[LoadForm, Line]:
+    """Fit a line for every form; a load that takes no time is refused: something removed it, or nothing was counted."""
+    lines = {form: fit_line(found.ns_per_tuple, found.tuples) for form, found in samples.items()}
+    for form, line in lines.items():
+        if line.ns_per_cycle <= 0:
+            what = f"the load in {form} form costs {line.ns_per_cycle:.3g} ns per cycle, which cannot be"
+            raise RunFailedError(what, remedy="let nothing else run on this machine and calibrate again")
+    return lines
+
+
 def judge(lines: Mapping[LoadForm, Line]) -> tuple[Verdict, tuple[str, ...]]:
     """Say whether cost is linear in cycles, and whether repetitions agree well enough to tell.
 
@@ -205,14 +209,17 @@ def sample(
     job_s: float = JOB_S,
     tell: Callable[[str], None] = lambda _: None,
 ) -> dict[LoadForm, Samples]:
-    """Measure every form and load in turns, after pilots that are not counted."""
+    """Measure every form and load in turns, after pilots that are not counted, until repetitions agree."""
     found = {}
     for form, measure in measures.items():
         tell(f"warming up the {form} form")
         found[form] = Samples({cycles: _tuples_for(measure, cycles, job_s) for cycles in LOADS}, _empty_ns(measure))
     bare_ns = _bare_ns(next(iter(measures.values())))
-    for turn in range(repetitions):
-        tell(f"repetition {turn + 1} of {repetitions}")
+    for turn in range(MAX_ROUNDS * repetitions):
+        if turn and turn % repetitions == 0 and judge(lines_of(found))[0] is not Verdict.UNKNOWN:
+            break
+        of = f"of {repetitions}" if turn < repetitions else f"of up to {MAX_ROUNDS * repetitions}, as parts differ"
+        tell(f"repetition {turn + 1} {of}")
         for form, measure in measures.items():
             found[form].add(measure, bare_ns)
     return found
