@@ -172,7 +172,8 @@ def test_a_rate_that_fails_leads_to_the_border_at_once(guess):
 
 @pytest.mark.parametrize("verdict", [PASS, FAIL])
 @pytest.mark.parametrize(
-    ("told", "last"), [(1030.0, 1100.0 / 1.1), (970.0, 940.0 * 1.1), (None, math.sqrt(940.0 * 1100))]
+    ("told", "last"),
+    [(1030.0, 1100.0 / 1.1), (970.0, 940.0 * 1.1), (930.0, 940.0 * 1.1), (None, math.sqrt(940.0 * 1100))],
 )
 def test_the_last_step_ends_the_search_by_either_verdict_and_by_the_expected_one_as_wide_as_asked_for(
     told, last, verdict

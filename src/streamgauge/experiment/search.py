@@ -401,7 +401,7 @@ class Search:
     def _last(self, gap: tuple[float, float]) -> float:
         """Return a rate at which either verdict ends the search; the expected one leaves ends that are far apart."""
         middle, expected = math.sqrt(gap[0] * gap[1]), self._expected_per_s
-        if self._picture.doubtful or expected is None or not gap[0] < expected < gap[1]:
+        if self._picture.doubtful or expected is None:
             return middle
         return gap[1] / (1 + self.settings.within) if expected > middle else gap[0] * (1 + self.settings.within)
 
