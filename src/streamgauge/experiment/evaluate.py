@@ -579,7 +579,7 @@ def _lines(pairs: Sequence[Pair], limits: Sequence[tuple[str, float, float]], no
     covered = [hit for pair in pairs if pair.case != "itself" for hit in pair.covered]
     share = float(np.mean(covered)) if covered else None
     miss = None if share is None else max(0.0, 0.80 - share, share - 0.95)
-    text = "" if share is None else f"{share:.0%} of the runs lie in the 90 % interval; 80 to 95 % should"
+    text = "" if share is None else f"{share:.1%} of the runs lie in the 90 % interval; 80 to 95 % should"
     yield Line("coverage outside of 80 to 95 %", len(covered), miss, limit=0.0, text=text)
 
 

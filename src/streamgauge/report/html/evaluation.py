@@ -27,6 +27,11 @@ def _signed(value: float) -> str:
     return f"{100 * value:+.1f} %"
 
 
+def _aim(row: Mapping[str, Any]) -> str:
+    of_p90 = _percent(row.get("p90_limit"))
+    return _percent(row.get("limit")) + (f", p90 {of_p90}" if of_p90 else "")
+
+
 def _error_table(title: str, rows: Sequence[Mapping[str, Any]], explanation: str) -> SetTable:
     with_aims = any(row.get("verdict") for row in rows)
     head = ("error", "pairs", "median", "p90", "most", *(("aim", "verdict", "why") if with_aims else ()))
@@ -40,7 +45,7 @@ def _error_table(title: str, rows: Sequence[Mapping[str, Any]], explanation: str
         if with_aims:
             judged = row.get("verdict")
             verdict = Cell(verdict_of(judged), is_verdict=True) if judged else Cell("")
-            line += [Cell(_percent(row.get("limit"))), verdict, Cell(str(row.get("text") or ""))]
+            line += [Cell(_aim(row)), verdict, Cell(str(row.get("text") or ""))]
         cells.append(tuple(line))
     return SetTable(title, head, tuple(cells), explanation, words_at_end=2 if with_aims else 0)
 
