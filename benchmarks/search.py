@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from streamgauge.experiment.search import Outcome, Probe, Search, SearchSettings
 from streamgauge.experiment.sustain import DURATION, WARMUP
 from streamgauge.report.console import console, plain_table
+from streamgauge.report.search import AGAIN_TIMES
 from streamgauge.units import parse_duration
 from streamgauge.verdict import Verdict
 
@@ -21,7 +22,6 @@ CAPACITY_PER_S = 1e6
 MEASURED_S, RISING_S = parse_duration(DURATION), parse_duration(WARMUP)
 # What `ysb` takes on two cores: starting Spark and the query for every probe, and the offline load before them.
 STARTING_S, BUDGET_S = 17.0, 425.0
-AGAIN = 3
 # An offline load tells a little less than the capacity.
 GUESS, GUESS_SCATTER = 0.95, 0.08
 # Where the rate is this close to the capacity of the run, its verdict is a matter of chance.
@@ -65,7 +65,7 @@ def holds(search: Search, machine: Machine) -> bool:
     low, high = search.bracket.low_per_s, search.bracket.high_per_s
     assert low is not None
     assert high is not None
-    seconds = AGAIN * MEASURED_S
+    seconds = AGAIN_TIMES * MEASURED_S
     return low < machine.capacity_per_s(seconds) and high > machine.capacity_per_s(seconds)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from streamgauge.engine.resources import clock_jump_s
 from streamgauge.experiment.evidence import Evidence, External, Maximum, Observed
-from streamgauge.experiment.measured import Measured, achieved_rate, generator_share
+from streamgauge.experiment.measured import Measured, generator_share
 from streamgauge.kafka.delivery import LATE_S, MAX_LATE_SHARE, Delivery
 from streamgauge.measure import Accounting, BacklogTrend, Histogram, SteadyState, negative_events
 from streamgauge.units import format_count, format_duration, format_rate
@@ -75,7 +75,7 @@ def _judge_load(evidence: Evidence, measured: Measured, trend: BacklogTrend, in_
         verdict = Verdict.FAIL
         processed = (evidence.offered - in_flight) / evidence.offered
         reason = f"overloaded: only {processed:.2%} of the offered events were processed, drain included"
-    share = generator_share(evidence, achieved_rate(evidence, measured))
+    share = generator_share(evidence, measured)
     if verdict is Verdict.FAIL and share is not None and share >= GENERATOR_BOUND_SHARE:
         verdict = Verdict.UNKNOWN
         reason = (
@@ -262,7 +262,7 @@ def warnings(
 
 def _offline_notes(evidence: Evidence, measured: Measured) -> list[str]:
     said = ["all events were there from the start: latency and backlog mean nothing then and are not reported"]
-    share = generator_share(evidence, achieved_rate(evidence, measured))
+    share = generator_share(evidence, measured)
     if share is not None and share >= GENERATOR_BOUND_SHARE:
         said.append(f"making the events took {share:.0%} of the cores; the query alone would be faster")
     return said

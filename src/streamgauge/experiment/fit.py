@@ -23,7 +23,6 @@ from streamgauge.experiment.monitor import Monitor, NoMonitor, Prefixed
 from streamgauge.experiment.run import Experiment, Run
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.experiment.stored import evidence_of, names_of, resolve_groups
-from streamgauge.measure import batch_latency
 from streamgauge.measure.statistics import interval_of_mean
 from streamgauge.measure.trend import theil_sen
 from streamgauge.model.sample import RunSample, sample_of
@@ -576,15 +575,10 @@ def errors_between(query: Sequence[StoredRun], prototype: StoredRun) -> Iterator
 
 def latency_series(stored: StoredRun) -> Floats:
     """Return the mean latency of each micro-batch of the measured time."""
-    from streamgauge.experiment.measured import measured_part
+    from streamgauge.experiment.measured import mean_latency_s, measured_part
 
     evidence = evidence_of(stored)
-    return np.array(
-        [
-            batch_latency(evidence.schedule, evidence.origin_us, batch).mean_s
-            for batch in measured_part(evidence).batches
-        ]
-    )
+    return np.array([mean_latency_s(evidence, batch) for batch in measured_part(evidence).batches])
 
 
 def _interval(a: Floats, b: Floats, mean_a: float, mean_b: float) -> tuple[float | None, float | None]:

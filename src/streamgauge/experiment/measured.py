@@ -98,7 +98,7 @@ def backlog_series(evidence: Evidence, measured: Measured) -> tuple[list[float],
     return times_s, [int(n) - b.last for n, b in zip(created, measured.batches, strict=True)]
 
 
-def achieved_rate(evidence: Evidence, measured: Measured) -> float | None:
+def _achieved_rate(evidence: Evidence, measured: Measured) -> float | None:
     """Return the processed rate of the measured part or, when too little of it finished, of the whole run."""
     rate = processed_rate(evidence.batches, measured.from_us, measured.until_us, level=measured.level)
     busy = [b for b in evidence.batches if b.events]
@@ -108,8 +108,9 @@ def achieved_rate(evidence: Evidence, measured: Measured) -> float | None:
     return busy[-1].last / max(1e-3, (busy[-1].emitted_us - start_us) / 1e6)
 
 
-def generator_share(evidence: Evidence, rate_per_s: float | None) -> float | None:
-    """Return the share of all cores that making the events of a rate takes, as far as that was measured."""
+def generator_share(evidence: Evidence, measured: Measured) -> float | None:
+    """Return the share of all cores that making the events took, as far as that was measured."""
+    rate_per_s = _achieved_rate(evidence, measured)
     if evidence.generator is None or rate_per_s is None:
         return None
     return rate_per_s * evidence.generator.core_s_per_event / evidence.cores

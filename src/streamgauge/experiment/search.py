@@ -24,7 +24,7 @@ Only rates that were probed can contradict each other: a search that looks at no
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from statistics import median
@@ -394,9 +394,8 @@ class Search:
         width = self._half_width if self._picture.undecided else 1 + self.settings.within
         if gap[1] <= gap[0] * width * (1 + ROUNDING):
             return None
-        middle = math.sqrt(gap[0] * gap[1])
         is_last = gap[1] <= gap[0] * width * width * (1 + ROUNDING)
-        return self._last(gap) if is_last else next(self._guided(*gap), middle)
+        return self._last(gap) if is_last else next(self._guided(*gap), math.sqrt(gap[0] * gap[1]))
 
     def _last(self, gap: tuple[float, float]) -> float:
         """Return a rate at which either verdict ends the search; the expected one leaves ends that are far apart."""
@@ -425,13 +424,17 @@ class Search:
 
     def _fitting(self, end_per_s: float, border_per_s: float) -> float:
         """Return an end beside a border, or one a little closer if the interval with the other end is precise then."""
-        low, high, width = self._picture.low, self._picture.high, 1 + self.settings.within
-        close = math.pow(self._half_width, CLOSE)
-        if high and end_per_s < high.rate_per_s / width <= border_per_s / close:
-            return high.rate_per_s / width
-        if low and border_per_s * close <= low.rate_per_s * width < end_per_s:
-            return low.rate_per_s * width
-        return end_per_s
+        is_low, width = end_per_s < border_per_s, 1 + self.settings.within
+        other = self._picture.high if is_low else self._picture.low
+        if other is None:
+            return end_per_s
+        rate_per_s = other.rate_per_s / width if is_low else other.rate_per_s * width
+        is_closer = end_per_s < rate_per_s < border_per_s or border_per_s < rate_per_s < end_per_s
+        return rate_per_s if is_closer and self._distance(rate_per_s, border_per_s) >= CLOSE else end_per_s
+
+    def _distance(self, rate_per_s: float, border_per_s: float) -> float:
+        """Return how far a rate is from a border, in halves of the width that was asked for."""
+        return abs(math.log(rate_per_s / border_per_s)) / math.log(self._half_width)
 
     def _expected_borders(self) -> list[float]:
         """Return about where the border is: at rates in doubt, and where a query like this is expected to reach."""
@@ -482,15 +485,11 @@ class Search:
         told = self.capacities_per_s
         ends = (self._picture.low, self._picture.high) if self.settings.confirm else ()
         found = [
-            (end.probes, self._distance(end.rate_per_s, told), end.rate_per_s)
+            (end.probes, self._distance(end.rate_per_s, median(told)) if told else 0.0, end.rate_per_s)
             for end in ends
             if end and not end.is_firm
         ]
         return [rate for _, distance, rate in sorted(found) if distance < CLOSE]
-
-    def _distance(self, rate_per_s: float, told: Sequence[float]) -> float:
-        """Return how far a rate is from the border that probes tell, in halves of the width; 0 if they do not."""
-        return abs(math.log(rate_per_s / median(told))) / math.log(self._half_width) if told else 0.0
 
     def _confirm(self) -> float | None:
         return next(iter(self._unconfirmed), None)

@@ -13,7 +13,6 @@ from streamgauge.experiment.evidence import Evidence, External, Observed
 from streamgauge.experiment.findings import NO_BACKLOG, findings, warnings
 from streamgauge.experiment.measured import (
     Measured,
-    achieved_rate,
     backlog_series,
     generator_share,
     latency_histogram,
@@ -297,7 +296,7 @@ def summarise(evidence: Evidence) -> dict[str, Any]:
         "generator": {
             "core_s_per_event": evidence.generator.core_s_per_event,
             "columns": list(evidence.generator.columns),
-            "share_of_cores": generator_share(evidence, achieved_rate(evidence, measured)),
+            "share_of_cores": generator_share(evidence, measured),
         }
         if evidence.generator
         else None,
