@@ -1,7 +1,18 @@
+from dataclasses import replace
+
 import pytest
 
 from streamgauge.clock import ManualClock
-from streamgauge.engine.resources import ROLES, ResourceSample, ResourceSampler, clock_jump_s, resources_table
+from streamgauge.engine.resources import (
+    LOOKS,
+    ROLES,
+    ResourceSample,
+    ResourceSampler,
+    clock_jump_s,
+    look_s,
+    resources_table,
+    slowdown,
+)
 
 # Beyond the largest process number of Linux.
 NOBODY = 2**22 + 1
@@ -63,3 +74,37 @@ def test_a_java_process_that_is_gone_uses_nothing():
     sampler.stop()
     assert sampler.samples[-1].memory_bytes["java"] == 0
     assert sampler.samples[-1].cpu_s["python_workers"] == 0.0
+
+
+def looked(mean_s, least_s):
+    return replace(sample(1.0, 1.0), look_mean_s=mean_s, look_least_s=least_s)
+
+
+def test_seconds_in_which_the_same_work_takes_longer_are_a_slowdown():
+    quiet, disturbed = looked(0.51e-3, 0.5e-3), looked(0.8e-3, 0.5e-3)
+    assert slowdown([quiet] * 10) == pytest.approx(1.02)
+    assert slowdown([quiet] * 5 + [disturbed] * 5) == pytest.approx(1.31)
+
+
+def test_a_processor_that_is_as_slow_all_the_time_is_not_slowed_down():
+    assert slowdown([looked(0.91e-3, 0.9e-3)] * 10) == pytest.approx(1.011, abs=1e-3)
+
+
+def test_runs_without_looks_tell_no_slowdown():
+    assert slowdown([]) is None
+    assert slowdown([sample(1.0, 1.0)] * 5) is None
+
+
+def test_the_sampler_looks_at_the_processor_before_every_sample():
+    looks = iter([5e-4, 6e-4, *[4e-4] * 100])
+    sampler = ResourceSampler(NOBODY, ManualClock(), look=lambda: next(looks))
+    sampler.start()
+    sampler.stop()
+    first, second = sampler.samples[:2]
+    assert (first.look_mean_s, first.look_least_s) == (5e-4, 5e-4)
+    assert second.look_least_s <= second.look_mean_s <= 6e-4
+    assert 100 - len(list(looks)) <= LOOKS
+
+
+def test_the_work_that_is_always_the_same_takes_some_time():
+    assert 0 < min(look_s() for _ in range(5)) < 0.1

@@ -24,6 +24,8 @@ class ModelledRun:
     seed: int = 1
     offline_s: float = 12.0
     calls: list[dict[str, Any]] = field(default_factory=list)
+    # By how much something else slowed the runs; behind the last, nothing did.
+    slowdowns: tuple[float, ...] = ()
     clock: ManualClock = field(default_factory=lambda: ManualClock(wall_offset_s=ORIGIN_US / 1e6))
 
     def __call__(self, *, workload: str, runs: Path, **arguments: Any) -> Run:
@@ -33,6 +35,11 @@ class ModelledRun:
         if arguments.get("load") == "offline":
             return self.offline(Path(runs), workload)
         return self.store(Path(runs), workload, **arguments)
+
+    @property
+    def slowdown(self) -> float:
+        """By how much something else slowed the latest run."""
+        return dict(enumerate(self.slowdowns, 1)).get(len(self.calls), 1.05)
 
     def store(
         self, runs: Path, workload: str = "made-up", *, status: str = "finished", with_tasks: bool = True,
@@ -63,7 +70,7 @@ class ModelledRun:
         summary = {
             "verdict": "pass", "reasons": [], "processed_rate_per_s": rate,
             "end_to_end_latency_s": {"mean": run.mean_latency_s, "p95": run.latency_quantile_s(0.95)},
-            "batch_duration_s": {"mean": run.mean_duration_s},
+            "batch_duration_s": {"mean": run.mean_duration_s}, "resources": {"slowdown": self.slowdown},
         }  # fmt: skip
         writer.finish(status, summary=summary, verdict="pass", reasons=[])
         return Run(writer.run_id, writer.path, summary)
@@ -75,6 +82,7 @@ class ModelledRun:
         document = {"configuration": configuration}
         writer = RunWriter.create(runs, workload=workload, document=document, clock=self.clock)
         measured = {"from_s": 2.0, "until_s": 2.0 + self.offline_s}
-        summary = {"verdict": "pass", "reasons": [], "processed_rate_per_s": rate_per_s, "steady_state": measured}
+        summary = {"verdict": "pass", "reasons": [], "processed_rate_per_s": rate_per_s, "steady_state": measured,
+                   "resources": {"slowdown": self.slowdown}}  # fmt: skip
         writer.finish("finished", summary=summary, verdict="pass", reasons=[])
         return Run(writer.run_id, writer.path, summary)

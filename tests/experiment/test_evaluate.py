@@ -63,6 +63,25 @@ def test_a_query_that_is_through_too_soon_gets_more_events(tmp_path):
     assert [call["rate"] for call in runs.calls] == [400_000.0, 440_000.0, 110_000.0]
 
 
+def test_runs_that_something_else_slowed_are_made_again_and_do_not_count(tmp_path):
+    runs = ModelledRun(slowdowns=(1.4, 1.05, 1.5, 1.1, 1.3))
+    found = short(tmp_path, runs, steps=SHORT.steps[:2], repetitions=1)
+    offline, quarter, half = 400_000.0, 110_000.0, 220_000.0
+    # The offline run and that at half of it are slowed, and the latter once more.
+    assert [call["rate"] for call in runs.calls] == [offline, quarter, half, offline, half, half]
+    members = json.loads((tmp_path / "sets" / f"{found.set_id}.json").read_text())["members"]
+    assert {pair.run_id for pair in found.pairs} == {members[1]["run_id"], members[5]["run_id"]}
+    assert found.notes == ("3 runs in which something else slowed the processor were made again",)
+
+
+def test_a_machine_that_is_never_quiet_gives_its_quietest_runs(tmp_path):
+    runs = ModelledRun(slowdowns=(1.0, 1.5, 1.3, 1.4))
+    found = short(tmp_path, runs, steps=SHORT.steps[:1], repetitions=1)
+    assert len(runs.calls) == 4
+    members = json.loads((tmp_path / "sets" / f"{found.set_id}.json").read_text())["members"]
+    assert {pair.run_id for pair in found.pairs} == {members[2]["run_id"]}
+
+
 def test_every_run_predicts_every_other_step_and_itself(evaluated):
     _, _, found = evaluated
     assert len(found.pairs) == 5 * 3

@@ -325,6 +325,18 @@ def test_cores_without_headroom_are_warned_of():
     assert any("no headroom" in warning for warning in summarise(evidence(resources=busy))["warnings"])
 
 
+def test_a_processor_that_something_else_slows_is_warned_of():
+    quiet = [replace(s, look_mean_s=0.52e-3, look_least_s=0.5e-3) for s in resources()]
+    slowed = [replace(s, look_mean_s=(0.5 + 0.4 * (k % 2)) * 1e-3) for k, s in enumerate(quiet)]
+    assert summarise(evidence(resources=quiet))["resources"]["slowdown"] == pytest.approx(1.04)
+    assert not any("slowed the processor" in warning for warning in summarise(evidence(resources=quiet))["warnings"])
+    found = summarise(evidence(resources=slowed))
+    assert found["resources"]["slowdown"] == pytest.approx(1.4, abs=0.02)
+    (told,) = [warning for warning in found["warnings"] if "slowed the processor" in warning]
+    assert "took 1.42 times as long as undisturbed" in told
+    assert summarise(evidence(resources=resources()))["resources"]["slowdown"] is None
+
+
 def test_stolen_time_is_warned_of():
     stolen = [replace(s, stolen_s=0.2 * (s.monotonic_s - 50)) for s in resources()]
     assert any("other tenants" in warning for warning in summarise(evidence(resources=stolen))["warnings"])

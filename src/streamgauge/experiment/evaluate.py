@@ -3,6 +3,7 @@
 The protocol is that of Cooper (2020): for every ordered pair of configurations the second is predicted from a run of
 the first, and the signed relative error (P - A) / A is noted. Repetitions tell how far a run is from its own
 repetition, which no prediction can beat for long. Simpler models, and this one without its parts, stand beside it.
+Runs in which something else slowed the processor are made again, and do not count where others of them do.
 """
 
 import os
@@ -20,6 +21,7 @@ from streamgauge.experiment.parts import MIN_OFFLINE_S
 from streamgauge.experiment.predict import base_settings
 from streamgauge.experiment.run import prepare, run
 from streamgauge.experiment.suite import Measure, run_planned
+from streamgauge.experiment.undisturbed import counted_runs, runs_again
 from streamgauge.model import (
     FittedModel,
     Keys,
@@ -55,6 +57,8 @@ OVERHEAD_S = 30.0
 # Processing the events of the offline run, and one prediction.
 OFFLINE_S, PREDICT_S = 10.0, 0.25
 LIMIT_REPLICATIONS = 10
+# How often what was slowed down by something else is made again.
+AGAIN = 2
 
 METRICS = ("latency_mean_s", "latency_p95_s", "batch_duration_s")
 Case = Literal["itself", "rate or trigger", "adjacent", "other"]
@@ -311,14 +315,17 @@ def follow(
         # Refuse what cannot run before anything is started.
         prepare(workload, None, None, {})
     writer = _writer(root, workloads, protocol, resume)
+
+    def results() -> list[RunResult]:
+        return run_planned(planned, writer, root=root, monitor=monitor, run=measure)
+
     planned = [_offline(workload) for workload in workloads]
-    results = run_planned(planned, writer, root=root, monitor=monitor, run=measure)
-    planned += list(_offline_again(results, root))
-    results = run_planned(planned, writer, root=root, monitor=monitor, run=measure)
-    maxima = _maxima(results, root)
+    planned = list(_long_enough(planned, results(), root))
+    maxima = _maxima(results(), root)
     planned += list(interleave(_configurations(maxima, protocol)))
-    results = run_planned(planned, writer, root=root, monitor=monitor, run=measure)
-    found = conclude(writer.set_id, workloads, planned, results, root)
+    for _ in range(AGAIN):
+        planned += list(runs_again(list(zip(planned, results(), strict=True)), root))
+    found = conclude(writer.set_id, workloads, planned, results(), root)
     writer.update(status="finished", result=found.document())
     return found
 
@@ -353,17 +360,19 @@ def _offline(workload: str, name: str = "offline", **changes: float) -> PlannedR
     return PlannedRun(Configuration(f"{workload}[{name}]", workload, settings, {}, code_sha256=code), 1)
 
 
-def _offline_again(results: Sequence[RunResult], root: Path) -> Iterator[PlannedRun]:
-    """Yield offline runs with more events for queries that were through before Java had compiled them."""
-    for result in results:
+def _long_enough(planned: Sequence[PlannedRun], results: Sequence[RunResult], root: Path) -> Iterator[PlannedRun]:
+    """Yield offline runs, with more events for queries that were through before Java had compiled them."""
+    for one, result in zip(planned, results, strict=True):
         rate_per_s = _offline_rate(result, root)
         measured = open_run(root, str(result.run_id)).document["summary"]["steady_state"]
-        if measured["until_s"] - measured["from_s"] < MIN_OFFLINE_S:
+        if measured["until_s"] - measured["from_s"] >= MIN_OFFLINE_S:
+            yield one
+        else:
             yield _offline(result.workload, "offline, more events", rate=float(f"{rate_per_s:.2g}"))
 
 
 def _maxima(results: Sequence[RunResult], root: Path) -> dict[str, float]:
-    """Return the offline maximum of every workload, by the last run of it."""
+    """Return the offline maximum of every workload."""
     return {result.workload: _offline_rate(result, root) for result in results}
 
 
@@ -401,9 +410,12 @@ def conclude(
     set_id: str, workloads: Sequence[str], planned: Sequence[PlannedRun], results: Sequence[RunResult], root: Path
 ) -> Evaluation:
     """Predict everything from everything, and add it up."""
-    notes: list[str] = []
+    made = list(zip(planned, results, strict=True))
+    counted = list(counted_runs(made, root))
+    slowed = len(made) - len(counted)
+    notes = [f"{slowed} runs in which something else slowed the processor were made again"] if slowed else []
     measured, offline = [], []
-    for one, result in zip(planned, results, strict=True):
+    for one, result in counted:
         if one.configuration.settings.get("load") == "offline":
             offline.append(result)
             continue

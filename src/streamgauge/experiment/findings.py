@@ -21,6 +21,8 @@ MAX_UNPROCESSED_SHARE = 0.1
 MIN_EVENTS = 100
 MIN_OFFLINE_BATCHES = 3
 STEAL_SHARE = 0.05
+# Undisturbed, looks at the processor's speed take 1.05 to 1.15 times their least on average: caches are cold.
+MOST_SLOWDOWN = 1.2
 CLOCK_OFFSET_S = 0.05
 # Why a query that ran by itself has no such number.
 NO_BACKLOG = "the sources do not tell what they still hold"
@@ -243,6 +245,11 @@ def warnings(
         said.append(f"{format_count(late)} rows were dropped as late (counted after partial aggregation)")
     if used and used["stolen_share"] > STEAL_SHARE:
         said.append(f"other tenants of this machine took {used['stolen_share']:.0%} of its time")
+    if used and (used["slowdown"] or 0.0) > MOST_SLOWDOWN:
+        said.append(
+            f"something else slowed the processor: work that is always the same took "
+            f"{used['slowdown']:.3g} times as long as undisturbed; a repetition may be faster"
+        )
     if used and not evidence.is_offline and sum(used["cores_used"].values()) > 0.95 * evidence.cores:
         said.append(f"the processes used {sum(used['cores_used'].values()):.2g} of {evidence.cores} cores: no headroom")
     if work["failed_tasks"]:

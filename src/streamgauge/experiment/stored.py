@@ -1,5 +1,6 @@
 """Reading stored runs: the summary as it was, the evidence behind it, what a killed run tells, and repetitions."""
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -173,6 +174,9 @@ def _resources(stored: StoredRun) -> "list[ResourceSample]":
             cpu_s={role: row[f"{role}_cpu_s"] for role in ROLES},
             memory_bytes={role: row[f"{role}_memory_bytes"] for role in ROLES},
             stolen_s=row["stolen_s"],
+            # Runs of earlier versions have none.
+            look_mean_s=row.get("look_mean_s", math.nan),
+            look_least_s=row.get("look_least_s", math.nan),
         ),
     )
 

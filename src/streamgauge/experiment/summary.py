@@ -8,7 +8,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from streamgauge.engine.eventlog import Stage, Task, missing_tasks
-from streamgauge.engine.resources import ROLES, clock_jump_s
+from streamgauge.engine.resources import ROLES, clock_jump_s, slowdown
 from streamgauge.experiment.evidence import Evidence, External, Observed
 from streamgauge.experiment.findings import NO_BACKLOG, findings, warnings
 from streamgauge.experiment.measured import (
@@ -119,6 +119,7 @@ def resources(evidence: Evidence, measured: Measured) -> dict[str, Any] | None:
         "cores_used": {role: (inside[-1].cpu_s[role] - inside[0].cpu_s[role]) / elapsed_s for role in ROLES},
         "peak_memory_bytes": {role: max(s.memory_bytes[role] for s in inside) for role in ROLES},
         "stolen_share": (inside[-1].stolen_s - inside[0].stolen_s) / elapsed_s / max(1, evidence.cores),
+        "slowdown": slowdown(inside),
         "clock_jump_s": clock_jump_s(evidence.resources),
     }
 

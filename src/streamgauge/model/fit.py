@@ -16,6 +16,7 @@ from streamgauge.errors import InvalidExperimentError, UsageError
 from streamgauge.model.calibration import RUN_CV, USUAL_S, Calibration, Solver
 from streamgauge.model.cost import TaskCost, contention
 from streamgauge.model.fitted import FittedModel, Ranges, RunPoint
+from streamgauge.model.practice import find_power
 from streamgauge.model.query import PHASES, Noise, Query, Stage
 from streamgauge.model.regression import resampled_counts
 from streamgauge.model.rows import OutputCurve
@@ -179,7 +180,16 @@ class _Fit:
             wall_all += wall
         runs = range(len(self.samples))
         levels = [wall_all[self.structure.run == r].sum() / expected_all[self.structure.run == r].sum() for r in runs]
-        noise = Noise(phases, gaps, np.stack(factors, axis=1), self.structure.run.astype(np.int64), tuple(cvs))
+        numbers = np.concatenate([sample.numbers for sample in self.samples])
+        noise = Noise(
+            phases_s=phases,
+            gaps_s=gaps,
+            factors=np.stack(factors, axis=1),
+            run=self.structure.run.astype(np.int64),
+            task_cv=tuple(cvs),
+            numbers=numbers,
+            power=find_power(numbers, phases.sum(axis=1) + gaps.sum(axis=1), self.structure.is_new),
+        )
         return noise, np.array(levels)
 
     def _draw(

@@ -138,7 +138,8 @@ class Noise:
     `phases_s` has a column per entry of `PHASES`, `gaps_s` one per stage: the time from when it could start until its
     first task is handed out. `factors` multiply the times of all tasks of a stage, and are about 1.
     `run` tells which rows belong together; a simulation takes blocks of about `block` rows that follow each other,
-    so slow times stay slow times. `task_cv` is how far tasks of one stage and micro-batch scatter.
+    so slow times stay slow times. `task_cv` is how far tasks of one stage and micro-batch scatter. `numbers` are those
+    of the micro-batches in their runs, and `power` is that of their number with which phases and gaps fall.
     """
 
     phases_s: Floats
@@ -147,6 +148,8 @@ class Noise:
     run: npt.NDArray[np.int64]
     task_cv: tuple[float, ...]
     block: float = 10.0
+    numbers: Floats | None = None
+    power: float = 0.0
 
     @property
     def runs(self) -> int:

@@ -99,10 +99,11 @@ class RunSample:
     `between_s` is how much later than it could the next trigger starts; `watermark_s` and `watermark_before_s` are
     those of the micro-batch and of the one before it, not a number where there is none. `concerns` say why the sample
     may not stand for the query. `explored` are micro-batches of other sizes after the load: they tell what rows cost,
-    and nothing of how the query behaves under the load. `before` is how many micro-batches the query had before.
+    and nothing of how the query behaves under the load. `numbers` are Spark's numbers of the micro-batches, from 0 on.
     """
 
     facts: RunFacts
+    numbers: Floats
     started_s: Floats
     events: Floats
     duration_s: Floats
@@ -114,12 +115,16 @@ class RunSample:
     stages: tuple[StageSample, ...]
     concerns: tuple[str, ...] = ()
     explored: "RunSample | None" = None
-    before: int = 0
 
     @property
     def batches(self) -> int:
         """How many micro-batches there are."""
         return len(self.events)
+
+    @property
+    def before(self) -> int:
+        """How many micro-batches the query had before."""
+        return int(self.numbers[0])
 
     @property
     def rate_per_s(self) -> float:
@@ -315,6 +320,7 @@ def _sample(
     samples = [_stage_sample([parts[k][1] for parts in stages], started_us) for k in range(len(stages[0]))]
     return RunSample(
         facts=facts,
+        numbers=batches["batch_id"][rows].astype(np.float64),
         started_s=(started_us - batches["started_us"][0]) / 1e6,
         events=batches["events"][rows].astype(np.float64),
         duration_s=batches["duration_s"][rows].astype(np.float64),
@@ -325,7 +331,6 @@ def _sample(
         state_rows=batches["state_rows"][rows].astype(np.float64),
         stages=tuple(samples),
         concerns=concerns,
-        before=int(batches["batch_id"][rows[0]]),
     )
 
 

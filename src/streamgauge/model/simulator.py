@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from streamgauge.arrivals.law import Floats
 from streamgauge.model.cost import contention
+from streamgauge.model.practice import practice
 from streamgauge.model.query import PHASES, Noise, Query, Settings, Stage
 from streamgauge.model.rows import rows_out
 from streamgauge.model.schedule import makespan, run_stage
@@ -151,6 +152,13 @@ class NoiseWalk:
         self.phases_s = np.ascontiguousarray(noise.phases_s[order].T)
         self.gaps_s = np.ascontiguousarray(noise.gaps_s[order].T)
         self.factors = np.ascontiguousarray(noise.factors[order].T)
+        self._power = noise.power
+        numbers = np.ones(len(order)) if noise.numbers is None else noise.numbers[order]
+        self._practice = practice(numbers, noise.power)
+
+    def practised(self, row: Indexes, number: int) -> Floats:
+        """Return the driver's times in the micro-batch of this number by those in the rows."""
+        return practice(number, self._power) / self._practice[row]
 
     def step(self) -> Indexes:
         """Return the row of each replication's next micro-batch."""
@@ -326,7 +334,8 @@ class _Loop:
 
     def _step(self, stop_s: float) -> None:
         row = self.walk.step()
-        phase = dict(zip(PHASES, self.walk.phases_s[:, row] * self.pace, strict=True))
+        driver = self.pace * self.walk.practised(row, len(self.rows))
+        phase = dict(zip(PHASES, self.walk.phases_s[:, row] * driver, strict=True))
         looked_s = self.started_s + phase["source_offsets"]
         waiting = self.offering.look(looked_s) - self.consumed
         limit = self.admission.allow(self.consumed, looked_s, waiting > 0)
@@ -335,7 +344,7 @@ class _Loop:
         state = self.query.state.held(self.started_s, self.state_rates)
         execution = self.machine.execute(
             events,
-            self.walk.gaps_s[:, row] * self.pace,
+            self.walk.gaps_s[:, row] * driver,
             self.walk.factors[:, row],
             closed=closed,
             pane=pane,

@@ -47,7 +47,7 @@ _TABLE: tuple[tuple[str, Unit, tuple[str, ...]], ...] = (
     ("stages.skew", None, ("median", "max")),
     ("resources.cores_used", None, _ROLES),
     ("resources.peak_memory_bytes", "bytes", _ROLES),
-    ("resources", None, ("stolen_share",)),
+    ("resources", None, ("stolen_share", "slowdown")),
     ("resources", "seconds", ("clock_jump_s",)),
     ("core_use", None, ("used",)),
     ("core_use", "per second", ("events_per_s_per_core",)),

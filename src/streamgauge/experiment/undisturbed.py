@@ -1,0 +1,39 @@
+"""Runs in which something else slowed the processor: made again, and not counted where others of their kind are."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from streamgauge.experiment.findings import MOST_SLOWDOWN
+from streamgauge.store import open_run
+from streamgauge.suite import PlannedRun, RunResult
+
+Made = Sequence[tuple[PlannedRun, RunResult]]
+
+
+def slowdown_of(result: RunResult, root: Path) -> float:
+    """Return by how much something else slowed the processor in a run; 1 where nobody looked."""
+    summary = open_run(root, result.run_id).document.get("summary") or {} if result.run_id else {}
+    return float((summary.get("resources") or {}).get("slowdown") or 1.0)
+
+
+def runs_again(made: Made, root: Path) -> Iterator[PlannedRun]:
+    """Yield as many more runs of each configuration as it lacks of runs that nothing slowed down."""
+    for runs in _by_configuration(made):
+        configuration = runs[0][0].configuration
+        undisturbed = sum(slowdown_of(result, root) <= MOST_SLOWDOWN for _, result in runs)
+        for number in range(configuration.repetitions - undisturbed):
+            yield PlannedRun(configuration, len(runs) + 1 + number)
+
+
+def counted_runs(made: Made, root: Path) -> Iterator[tuple[PlannedRun, RunResult]]:
+    """Yield as many runs of each configuration as are asked for: those that were slowed down least."""
+    for runs in _by_configuration(made):
+        least = sorted(runs, key=lambda run: slowdown_of(run[1], root))
+        yield from least[: runs[0][0].configuration.repetitions]
+
+
+def _by_configuration(made: Made) -> list[list[tuple[PlannedRun, RunResult]]]:
+    found: dict[str, list[tuple[PlannedRun, RunResult]]] = {}
+    for planned, result in made:
+        found.setdefault(planned.configuration.name, []).append((planned, result))
+    return list(found.values())
