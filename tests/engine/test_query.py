@@ -1,11 +1,11 @@
-"""What is said of a query that failed."""
+"""What is said of a query that failed, and what is done with one that is interrupted."""
 
 from types import SimpleNamespace
 
 import pytest
 
 from streamgauge.engine import query
-from streamgauge.engine.query import query_failure
+from streamgauge.engine.query import query_failure, run_to_end
 
 
 @pytest.fixture
@@ -30,3 +30,22 @@ def test_a_full_disk_is_told_by_what_spark_says(session):
 def test_a_full_disk_is_told_by_what_is_left_of_it(session, monkeypatch):
     monkeypatch.setattr(query.shutil, "disk_usage", lambda _: SimpleNamespace(free=8192))
     assert "the disk is full" in query_failure("An error occurred while calling o686.getResult.", session).what
+
+
+class BrokenOff:
+    """A query whose wait is interrupted, in a Java that answers nothing after that."""
+
+    def __getattr__(self, _name):
+        return lambda *_args, **_options: self
+
+    def awaitTermination(self, _timeout_s):  # noqa: N802
+        raise KeyboardInterrupt
+
+    def stop(self):
+        raise ConnectionError("Answer from Java side is empty")
+
+
+def test_an_interrupted_wait_for_a_bounded_stream_asks_java_nothing_more(session, tmp_path):
+    df = SimpleNamespace(writeStream=BrokenOff())
+    with pytest.raises(KeyboardInterrupt):
+        run_to_end(session, df, lambda *_: None, output_mode="append", checkpoint=tmp_path)

@@ -238,11 +238,11 @@ def run_to_end(
         .start()
     )
     try:
+        # An interrupt breaks this call to Java off, whose answer is still on its way: nothing more may be asked then.
         ended = query.awaitTermination(deadline_s)
     except StreamingQueryException as error:
         raise query_failure(str(error), session) from error
-    finally:
-        query.stop()
     if not ended:
+        query.stop()
         raise RunFailedError(f"the stream did not end within {deadline_s:.0f} s", remedy="use fewer --events")
     return sum(1 for progress in query.recentProgress if progress.numInputRows > 0)
