@@ -126,7 +126,7 @@ def machine(tmp_path, monkeypatch):
     probes = Folder(tmp_path / "probes")
     given = []
 
-    def set_(own_s=0.12, own_us=0.4, keys=0):
+    def set_(own_s=0.12, own_us=0.4, keys=0, slowdowns=()):
         def probe(self, found, one, *_):
             (only,) = self._readable(found.application).tasks
             given.append((only.processing_us, only.batch_ms, one.settings.load))
@@ -139,7 +139,8 @@ def machine(tmp_path, monkeypatch):
             )
             run_id = probes.keep(made, workload="prototype", state=(STATE,) if keys else ())
             stored = open_run(probes.root, run_id)
-            return Run(run_id, stored.path, stored.document["summary"])
+            slowdown = dict(enumerate(slowdowns, 1)).get(len(given), 1.05)
+            return Run(run_id, stored.path, stored.document["summary"] | {"resources": {"slowdown": slowdown}})
 
         monkeypatch.setattr(fitting._Fitting, "_probe", probe)
         return given
@@ -219,6 +220,20 @@ def test_a_run_that_had_not_settled_is_named_in_the_file(shelf):
     assert [note for note in notes if "settled" in note] == [
         f"the query may not have been settled in {fitting.anonymous_id(run_id)}: backlog grows by 500 events/s"
     ]
+
+
+def test_probes_that_something_else_slowed_are_made_again_and_such_runs_are_named(shelf, machine):
+    given = machine(slowdowns=(1.4, 1.1, 1.5, 1.3, 1.4))
+    reference = shelf.keep(behaviour(0.3, 1.5))
+    file = shelf.root / reference / "run.json"
+    stored = json.loads(file.read_text())
+    stored["summary"]["resources"] = {"slowdown": 1.36}
+    file.write_text(json.dumps(stored))
+    found = fitted(shelf, reference)
+    # The first probe is made once more, the second twice.
+    assert [load for load, _, _ in given] == [given[0][0]] * 2 + [given[2][0]] * 3
+    assert given[0][0] != given[2][0]
+    assert f"slowed the processor in {fitting.anonymous_id(reference)}, by a factor of 1.36" in found.text
 
 
 def test_one_probe_corrects_and_says_that_nothing_was_checked(shelf, machine):

@@ -21,7 +21,7 @@ from streamgauge.experiment.parts import MIN_OFFLINE_S
 from streamgauge.experiment.predict import base_settings
 from streamgauge.experiment.run import prepare, run
 from streamgauge.experiment.suite import Measure, run_planned
-from streamgauge.experiment.undisturbed import counted_runs, runs_again
+from streamgauge.experiment.undisturbed import AGAIN, counted_runs, runs_again
 from streamgauge.model import (
     FittedModel,
     Keys,
@@ -57,8 +57,6 @@ OVERHEAD_S = 30.0
 # Processing the events of the offline run, and one prediction.
 OFFLINE_S, PREDICT_S = 10.0, 0.25
 LIMIT_REPLICATIONS = 10
-# How often what was slowed down by something else is made again.
-AGAIN = 2
 
 METRICS = ("latency_mean_s", "latency_p95_s", "batch_duration_s")
 Case = Literal["itself", "rate or trigger", "adjacent", "other"]

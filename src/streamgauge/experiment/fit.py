@@ -11,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +20,12 @@ import numpy as np
 from streamgauge.arrivals.law import Floats
 from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import InvalidExperimentError, UsageError
+from streamgauge.experiment.findings import MOST_SLOWDOWN
 from streamgauge.experiment.monitor import Monitor, NoMonitor, Prefixed
 from streamgauge.experiment.run import Experiment, Run
 from streamgauge.experiment.settings import RunSettings
 from streamgauge.experiment.stored import evidence_of, names_of, resolve_groups
+from streamgauge.experiment.undisturbed import least_slowed, slowdown_in
 from streamgauge.measure.statistics import interval_of_mean
 from streamgauge.measure.trend import theil_sen
 from streamgauge.model.sample import RunSample, sample_of
@@ -346,6 +349,9 @@ def _tasks(samples: Sequence[RunSample], structure: Structure, k: int) -> tuple[
 
 def doubts(stored: StoredRun) -> Iterator[str]:
     """Yield why a run may show less than how the query behaves for long."""
+    slowdown = slowdown_in(stored.document["summary"])
+    if slowdown > MOST_SLOWDOWN:
+        yield f"something else slowed the processor in {anonymous_id(stored.run_id)}, by a factor of {slowdown:.3g}"
     for finding in stored.document["summary"].get("findings", ()):
         if finding["question"] in SETTLED and finding["verdict"] != Verdict.PASS:
             yield f"the query may not have been settled in {anonymous_id(stored.run_id)}: {finding['reason']}"
@@ -401,7 +407,10 @@ class _Fitting:
         cheaper: tuple[str, ...] = ()
         for number in range(1, probes + 1):
             told = Prefixed(monitor, f"probe {number} of {probes}: ")
-            made = [self._probe(found, one, session, root, told, clock) for one in self._probed_measurements()]
+            made = [
+                least_slowed(partial(self._probe, found, one, session, root, told, clock))
+                for one in self._probed_measurements()
+            ]
             if number == probes and probes > 1:
                 return self._fitted(found, self._errors(made), cheaper, (), probes)
             # The first probe tells most; of what later ones show, more and more is chance.
