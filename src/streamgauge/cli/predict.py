@@ -25,6 +25,9 @@ SourcePartitions = Annotated[str | None, typer.Option("--source-partitions", hel
 MaxRows = Annotated[str | None, typer.Option("--max-rows-per-batch", help="Admission limit in events.")]
 Duration = Annotated[str | None, typer.Option("--duration", help="How long the run would be measured.")]
 Warmup = Annotated[str | None, typer.Option("--warmup", help="Its load before the measurement.")]
+Slowdown = Annotated[
+    str | None, typer.Option("--slowdown", help="By how much something else slows the processor, e.g. 1.3.")
+]
 Keys = Annotated[
     Path | None, typer.Option("--keys", metavar="FILE", help="How often keys come: CSV or Parquet of key and weight.")
 ]
@@ -47,6 +50,7 @@ def predict(
     max_rows_per_batch: MaxRows = None,
     duration: Duration = None,
     warmup: Warmup = None,
+    slowdown: Slowdown = None,
     keys: Keys = None,
     sweep: Sweep = None,
     output: Output = None,
@@ -70,6 +74,7 @@ def predict(
             max_rows_per_batch=max_rows_per_batch,
             duration=duration,
             warmup=warmup,
+            slowdown=slowdown,
             keys=keys,
             sweep=sweep,
             runs=runs_root(runs),

@@ -21,7 +21,7 @@ from streamgauge.experiment.parts import MIN_OFFLINE_S
 from streamgauge.experiment.predict import base_settings
 from streamgauge.experiment.run import prepare, run
 from streamgauge.experiment.suite import Measure, run_planned
-from streamgauge.experiment.undisturbed import AGAIN, counted_runs, runs_again
+from streamgauge.experiment.undisturbed import AGAIN, counted_runs, runs_again, slowdown_of
 from streamgauge.model import (
     FittedModel,
     Keys,
@@ -241,7 +241,7 @@ class Evaluation:
     @property
     def ablations(self) -> tuple[Line, ...]:
         """Mean latency over all pairs, by this model and without its parts."""
-        return tuple(_compared(self.others, "ablations", tuple(ABLATIONS)))
+        return tuple(_compared(self.others, "ablations", (*ABLATIONS, UNTOLD)))
 
     @property
     def others(self) -> tuple[Pair, ...]:
@@ -272,6 +272,7 @@ class Evaluation:
 
 
 BASELINE_NAMES = ("constant", *BASELINES)
+UNTOLD = "without slowdown"
 
 
 def evaluation_workloads(asked: Sequence[str], *, quick: bool) -> tuple[str, ...]:
@@ -422,13 +423,15 @@ def conclude(
         except InvalidExperimentError as error:
             notes.append(f"{one.name} is left out: {error.what}")
     maxima = _maxima(offline, root)
+    slowdowns = {result.workload: slowdown_of(result, root) for result in offline}
     pairs: list[Pair] = []
     limits: list[tuple[str, float, float]] = []
     for source in measured:
         own = [other for other in measured if other.workload == source.workload]
         model = fit_model([source.sample])
         pairs += _pairs(source, model, own)
-        limit = predict_settings(model, _at_limit(source), replications=LIMIT_REPLICATIONS)
+        settings = _at_limit(source, slowdowns[source.workload])
+        limit = predict_settings(model, settings, replications=LIMIT_REPLICATIONS)
         limits.append((source.run_id, limit.sustainable_rate_per_s.value, maxima[source.workload]))
     noise = {metric: _noise(measured, metric) for metric in METRICS}
     return Evaluation(set_id, tuple(workloads), tuple(pairs), tuple(limits), noise, tuple(notes))
@@ -449,7 +452,7 @@ def _measured(planned: PlannedRun, result: RunResult, root: Path) -> Measured:
     }  # fmt: skip
     name = planned.configuration.name
     step = name.removeprefix(planned.configuration.workload).strip("[]")
-    settings = Settings(**base_settings(stored, sample))
+    settings = Settings(**base_settings(stored, sample), slowdown=slowdown_of(result, root))
     workload, zipf = planned.configuration.workload, planned.configuration.parameters.get("zipf")
     return Measured(workload, step, result.run_id, settings, sample, values, _keys(workload, zipf))
 
@@ -462,10 +465,10 @@ def _keys(workload: str, zipf: float | None) -> Keys | None:
     return Keys((np.array(list(values)),), np.array(list(values.values())))
 
 
-def _at_limit(source: Measured) -> Settings:
+def _at_limit(source: Measured, slowdown: float) -> Settings:
     """Return the settings of the offline run: all cores, one partition for each, no interval."""
-    processors = source.sample.facts.processors
-    return Settings(rate_per_s=source.settings.rate_per_s, cores=processors, duration_s=10.0, warmup_s=1.0)
+    processors, rate_per_s = source.sample.facts.processors, source.settings.rate_per_s
+    return Settings(rate_per_s=rate_per_s, cores=processors, duration_s=10.0, warmup_s=1.0, slowdown=slowdown)
 
 
 def _pairs(source: Measured, model: FittedModel, others: Sequence[Measured]) -> Iterator[Pair]:
@@ -481,12 +484,16 @@ def _pairs(source: Measured, model: FittedModel, others: Sequence[Measured]) -> 
 
 def _pair(source: Measured, model: FittedModel, targets: Sequence[Measured]) -> Pair:
     first = targets[0]
-    found = predict_settings(model, first.settings)
+    slowdown = float(np.mean([target.settings.slowdown for target in targets]))
+    settings = replace(first.settings, slowdown=slowdown)
+    found = predict_settings(model, settings)
     measured = {metric: float(np.mean([t.values[metric] for t in targets])) for metric in METRICS}
     mean_s = measured["latency_mean_s"]
-    simpler = {name: guess(source.sample, first.settings) for name, guess in BASELINES.items()}
+    simpler = {name: guess(source.sample, settings) for name, guess in BASELINES.items()}
     simpler = {"constant": source.values["latency_mean_s"]} | simpler
-    without = {name: likeliest_latency_s(change(model), first.settings) for name, change in ABLATIONS.items()}
+    without = {name: likeliest_latency_s(change(model), settings) for name, change in ABLATIONS.items()}
+    # As if the processor were always as slow as in the run that it is predicted from.
+    without[UNTOLD] = likeliest_latency_s(model, replace(settings, slowdown=source.settings.slowdown))
     interval = found.latency_mean_s
     return Pair(
         workload=source.workload,

@@ -121,6 +121,7 @@ def predict(
     max_rows_per_batch: Value = None,
     duration: Value = None,
     warmup: Value = None,
+    slowdown: Value = None,
     keys: str | Path | None = None,
     runs: str | Path | None = None,
 ) -> Prediction:
@@ -135,7 +136,7 @@ def predict(
     asked = {
         "rate": rate, "trigger": trigger, "cores": cores, "shuffle_partitions": shuffle_partitions,
         "source_partitions": source_partitions, "max_rows_per_batch": max_rows_per_batch, "duration": duration,
-        "warmup": warmup,
+        "warmup": warmup, "slowdown": slowdown,
     }  # fmt: skip
     own = {name: [value] for name, value in asked.items() if value is not None}
     calibrated = calibrate(run, keys=keys, runs=runs)
@@ -155,6 +156,7 @@ def predict_all(
     max_rows_per_batch: Values = None,
     duration: Value = None,
     warmup: Value = None,
+    slowdown: Values = None,
     keys: str | Path | None = None,
     sweep: str | None = None,
     runs: str | Path | None = None,
@@ -163,7 +165,7 @@ def predict_all(
     asked = {
         "rate": rate, "trigger": trigger, "cores": cores, "shuffle_partitions": shuffle_partitions,
         "source_partitions": source_partitions, "max_rows_per_batch": max_rows_per_batch, "duration": duration,
-        "warmup": warmup,
+        "warmup": warmup, "slowdown": slowdown,
     }  # fmt: skip
     lists = {name: _listed(value) for name, value in asked.items() if value is not None}
     if sweep is not None:
@@ -218,7 +220,15 @@ _READERS: dict[str, tuple[str, Callable[[Any], float | int]]] = {
     "shuffle_partitions": ("shuffle_partitions", lambda value: _whole(value, "--shuffle-partitions")),
     "source_partitions": ("source_partitions", lambda value: _whole(value, "--source-partitions")),
     "max_rows_per_batch": ("max_rows_per_batch", lambda value: parse_count(value, where="--max-rows-per-batch")),
+    "slowdown": ("slowdown", lambda value: _number(value, "--slowdown")),
 }
+
+
+def _number(value: str | float, where: str) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        raise UsageError(f'"{value}" is no number', where=where, remedy="write e.g. 1.3, or 1.1,1.5") from None
 
 
 def _whole(value: str | float, where: str) -> int:

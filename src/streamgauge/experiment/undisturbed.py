@@ -6,6 +6,7 @@ from typing import Any
 
 from streamgauge.experiment.findings import MOST_SLOWDOWN
 from streamgauge.experiment.run import Run
+from streamgauge.model.query import UNDISTURBED
 from streamgauge.store import open_run
 from streamgauge.suite import PlannedRun, RunResult
 
@@ -16,8 +17,8 @@ Made = Sequence[tuple[PlannedRun, RunResult]]
 
 
 def slowdown_in(summary: Mapping[str, Any]) -> float:
-    """Return by how much something else slowed the processor in a run; 1 where nobody looked."""
-    return float((summary.get("resources") or {}).get("slowdown") or 1.0)
+    """Return by how much something else slowed the processor in a run; where nobody looked, as if nothing had."""
+    return float((summary.get("resources") or {}).get("slowdown") or UNDISTURBED)
 
 
 def least_slowed(make: Callable[[], Run]) -> Run:
@@ -28,7 +29,8 @@ def least_slowed(make: Callable[[], Run]) -> Run:
     return min(made, key=lambda run: slowdown_in(run.summary))
 
 
-def _slowdown(result: RunResult, root: Path) -> float:
+def slowdown_of(result: RunResult, root: Path) -> float:
+    """Return that of a stored run."""
     return slowdown_in(open_run(root, result.run_id).document.get("summary") or {} if result.run_id else {})
 
 
@@ -36,7 +38,7 @@ def runs_again(made: Made, root: Path) -> Iterator[PlannedRun]:
     """Yield as many more runs of each configuration as it lacks of runs that nothing slowed down."""
     for runs in _by_configuration(made):
         configuration = runs[0][0].configuration
-        undisturbed = sum(_slowdown(result, root) <= MOST_SLOWDOWN for _, result in runs)
+        undisturbed = sum(slowdown_of(result, root) <= MOST_SLOWDOWN for _, result in runs)
         for number in range(configuration.repetitions - undisturbed):
             yield PlannedRun(configuration, len(runs) + 1 + number)
 
@@ -44,7 +46,7 @@ def runs_again(made: Made, root: Path) -> Iterator[PlannedRun]:
 def counted_runs(made: Made, root: Path) -> Iterator[tuple[PlannedRun, RunResult]]:
     """Yield as many runs of each configuration as are asked for: those that were slowed down least."""
     for runs in _by_configuration(made):
-        least = sorted(runs, key=lambda run: _slowdown(run[1], root))
+        least = sorted(runs, key=lambda run: slowdown_of(run[1], root))
         yield from least[: runs[0][0].configuration.repetitions]
 
 

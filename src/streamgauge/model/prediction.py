@@ -16,7 +16,7 @@ import numpy as np
 from streamgauge.arrivals.law import Floats
 from streamgauge.model.cost import TaskCost
 from streamgauge.model.fitted import FittedModel
-from streamgauge.model.query import PHASES, Query, Settings
+from streamgauge.model.query import PHASES, UNDISTURBED, Query, Settings
 from streamgauge.model.rows import is_exact_fold
 from streamgauge.model.simulator import Simulation, simulate
 from streamgauge.model.stability import Capacity
@@ -189,7 +189,7 @@ def predict(
 ) -> Prediction:
     """Predict what a run with these settings would measure; the same call gives the same answer."""
     drawing = rng or np.random.default_rng(SEED)
-    settings = _with_limit(model, settings)
+    model, settings = _slowed(model, settings), _with_limit(model, settings)
     rows = _likely_rows(model, settings)
     weights = _run_weights(model, settings, rows)
     outside = _outside(model, settings, rows)
@@ -202,13 +202,19 @@ def predict(
 
 def likeliest_latency_s(model: FittedModel, settings: Settings) -> float:
     """Return the mean latency alone: what `predict` has without its interval, but for chance, and sooner."""
-    settings = _with_limit(model, settings)
+    model, settings = _slowed(model, settings), _with_limit(model, settings)
     weights = _run_weights(model, settings, _likely_rows(model, settings))
     drawing = np.random.default_rng(SEED)
     simulation = simulate([model.query], settings, replications=LIKELIEST, rng=drawing, run_weights=weights)
     mean, _ = simulation.latency_s(())
     known = mean[np.isfinite(mean)]
     return float(np.median(known)) if len(known) else math.nan
+
+
+def _slowed(model: FittedModel, settings: Settings) -> FittedModel:
+    """Return the model on a processor that is slowed as the settings say; its runs count as if nothing had."""
+    factor = settings.slowdown / UNDISTURBED
+    return model.changed(lambda query: replace(query, pace=factor * query.pace))
 
 
 def _with_limit(model: FittedModel, settings: Settings) -> Settings:
@@ -314,7 +320,8 @@ def _drawn_queries(
 
 
 def _scaled(query: Query, scale: float, pace: float) -> Query:
-    """Return the query with other costs per row and another pace."""
+    """Return the query with other costs per row, and faster or slower than it is."""
+    pace *= query.pace
     if scale == 1.0:
         return replace(query, pace=pace)
     stages = tuple(replace(stage, cost=_scaled_cost(stage.cost, scale)) for stage in query.stages)

@@ -20,6 +20,9 @@ from streamgauge.model.state import StateGrowth
 # The admission limit aims at micro-batches of this length, or of this many triggers, whichever is longer.
 ADMIT_S = 3.0
 ADMIT_TRIGGERS = 2.0
+# How much longer work takes on average than at best on a processor that nothing else slows: caches are cold.
+UNDISTURBED = 1.08
+MAX_SLOWDOWN = 10.0
 MAX_CORES = 1024
 MAX_PARTITIONS = 100_000
 MAX_ROWS = 10**12
@@ -40,6 +43,7 @@ class Settings:
     `machine_cores` are the processors of the machine, by default as many as were measured, or `cores` if that is more.
     An admission limit that is not given adapts, as that of the embedded source does, so that a micro-batch takes about
     `admission_target_s`: by default 3 s, or two triggers if that is longer; infinity is a source without a limit.
+    `slowdown` is by how much something else slows the processor, as runs measure it; by default nothing does.
     """
 
     rate_per_s: float
@@ -53,6 +57,7 @@ class Settings:
     warmup_s: float = 10.0
     machine_cores: int | None = None
     admission_target_s: float | None = None
+    slowdown: float = UNDISTURBED
 
     def __post_init__(self) -> None:
         _check_number("--rate", self.rate_per_s, "events per second", minimum=0.0, is_open=True)
@@ -63,6 +68,9 @@ class Settings:
         _check_count("--shuffle-partitions", self.shuffle_partitions, "partitions", MAX_PARTITIONS)
         _check_count("--source-partitions", self.source_partitions, "partitions", MAX_PARTITIONS)
         _check_count("--max-rows-per-batch", self.max_rows_per_batch, "rows", MAX_ROWS)
+        if not 1 <= self.slowdown <= MAX_SLOWDOWN:
+            remedy = f"use 1 to {MAX_SLOWDOWN:g}; {UNDISTURBED} is a processor that nothing else slows"
+            raise UsageError(f"{self.slowdown:g} is no slowdown", where="--slowdown", remedy=remedy)
         _ = self.law
 
     @property

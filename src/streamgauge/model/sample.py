@@ -1,7 +1,8 @@
 """What the model takes from a stored run: its micro-batches, and the tasks of each stage as a table.
 
 Only micro-batches that hold events, belong to the measured time, and have the stages and tasks that most have, are
-taken; so every stage has one row per micro-batch and one column per task.
+taken; so every stage has one row per micro-batch and one column per task. Times are those of a processor that nothing
+else slows.
 """
 
 from collections import Counter
@@ -16,6 +17,7 @@ import numpy.typing as npt
 from streamgauge.arrivals.law import Floats
 from streamgauge.errors import InvalidExperimentError
 from streamgauge.measure import find_steady_state, is_level
+from streamgauge.model.query import UNDISTURBED
 from streamgauge.workloads import catalogue
 
 if TYPE_CHECKING:
@@ -51,7 +53,8 @@ class RunFacts:
     """What was chosen for a run, and the time in which it was measured, in microseconds since the epoch.
 
     `slide_s` is that of event-time windows whose rows are written when they close. `adapts` says that the source has
-    an admission limit that adapts, as the embedded one has.
+    an admission limit that adapts, as the embedded one has. `slowdown` is by how much something else slowed the
+    processor, None where nobody looked.
     """
 
     run_id: str
@@ -66,6 +69,7 @@ class RunFacts:
     level: bool = True
     slide_s: float | None = None
     adapts: bool = True
+    slowdown: float | None = None
 
 
 @dataclass(frozen=True)
@@ -158,9 +162,33 @@ def sample_of(stored: "StoredRun", *, least: int = MIN_BATCHES) -> RunSample:
     except InvalidExperimentError as error:
         raise _unusable(stored, error.what) from error
     more, more_tasks = (stored.table(name) for name in ("explored", "explored_tasks"))
-    if more is None or more_tasks is None:
+    if more is not None and more_tasks is not None:
+        explored, explored_tasks = _columns(more, BATCH_COLUMNS), _columns(more_tasks, TASK_COLUMNS)
+        sample = with_explored(sample, batches, explored, explored_tasks)
+    return undisturbed(sample)
+
+
+def undisturbed(sample: RunSample) -> RunSample:
+    """Return the sample with the times of a processor that nothing else slows.
+
+    All times are longer by the slowdown: those of tasks, and those of the driver. When micro-batches began, and what
+    they hold, stays as it was.
+    """
+    if sample.facts.slowdown is None:
         return sample
-    return with_explored(sample, batches, _columns(more, BATCH_COLUMNS), _columns(more_tasks, TASK_COLUMNS))
+    share = UNDISTURBED / sample.facts.slowdown
+    stages = tuple(
+        replace(stage, **{name: share * getattr(stage, name) for name in ("launched_s", "finished_s", "cpu_s")})
+        for stage in sample.stages
+    )
+    return replace(
+        sample,
+        duration_s=share * sample.duration_s,
+        phases_s={name: share * phase_s for name, phase_s in sample.phases_s.items()},
+        between_s=share * sample.between_s,
+        stages=stages,
+        explored=None if sample.explored is None else undisturbed(sample.explored),
+    )
 
 
 def _unusable(stored: "StoredRun", what: str) -> InvalidExperimentError:
@@ -200,6 +228,7 @@ def _facts(stored: "StoredRun", configuration: Mapping[str, Any], load: Mapping[
         level=is_offline or _is_level(stored, load, from_us, until_us),
         slide_s=_slide_s(stored.document, configuration, load),
         adapts=not is_observed,
+        slowdown=((stored.document.get("summary") or {}).get("resources") or {}).get("slowdown"),
     )
 
 
