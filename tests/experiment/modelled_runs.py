@@ -10,6 +10,7 @@ from model.made_up import CHANCE, run_of, three_stages
 from streamgauge.clock import ManualClock
 from streamgauge.experiment.run import Run
 from streamgauge.model import Query
+from streamgauge.model.query import UNDISTURBED
 from streamgauge.store import RunWriter
 from streamgauge.units import parse_duration, parse_rate
 
@@ -39,7 +40,7 @@ class ModelledRun:
     @property
     def slowdown(self) -> float:
         """By how much something else slowed the latest run."""
-        return dict(enumerate(self.slowdowns, 1)).get(len(self.calls), 1.05)
+        return dict(enumerate(self.slowdowns, 1)).get(len(self.calls), UNDISTURBED)
 
     def store(
         self, runs: Path, workload: str = "made-up", *, status: str = "finished", with_tasks: bool = True,

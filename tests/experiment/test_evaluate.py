@@ -22,6 +22,7 @@ from streamgauge.experiment.evaluate import (
 )
 from streamgauge.experiment.monitor import NoMonitor
 from streamgauge.model import Keys
+from streamgauge.model.query import UNDISTURBED
 from streamgauge.report.evaluation import matrix, plan_text
 from streamgauge.verdict import Verdict
 
@@ -106,6 +107,18 @@ def test_without_the_driver_predictions_are_worse(evaluated):
     _, _, found = evaluated
     ours = found.ablations[0].median
     assert {line.name: line.median for line in found.ablations}["without driver overhead"] > 2 * ours
+
+
+def test_the_model_is_told_how_much_the_processor_was_slowed(evaluated, tmp_path):
+    """The last run is as fast as the others, and says that it was slowed: who believes it is wrong."""
+    _, _, quiet = evaluated
+    slowed = short(tmp_path, ModelledRun(slowdowns=(UNDISTURBED,) * 2 + (1.15,)), steps=SHORT.steps[:2], repetitions=1)
+    names = [line.name for line in slowed.ablations]
+    assert names == [line.name for line in quiet.ablations]
+    assert names[-1] == "without slowdown"
+    told, untold = (next(line for line in slowed.ablations if line.name == name) for name in (names[0], names[-1]))
+    # What it was told is not so.
+    assert told.median > untold.median
 
 
 def test_the_answer_is_stored_with_its_set_as_json(evaluated):

@@ -80,6 +80,8 @@ def test_what_is_no_sweep_is_refused(text):
         ({"trigger": "2"}, "--trigger"),
         ({"shuffle_partitions": "0"}, "--shuffle-partitions"),
         ({"max_rows_per_batch": "0"}, "--max-rows-per-batch"),
+        ({"slowdown": "0.5"}, "--slowdown"),
+        ({"slowdown": "much"}, "--slowdown"),
         ({"arrivals": "sinus"}, "--arrivals"),
         ({"rate": ",".join(["1k"] * 401)}, None),
     ],

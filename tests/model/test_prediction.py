@@ -10,6 +10,8 @@ import pytest
 from streamgauge.errors import UsageError
 from streamgauge.model import Capacity, Settings, fit_model, predict, predict_all
 from streamgauge.model.prediction import likeliest_latency_s
+from streamgauge.model.query import UNDISTURBED
+from streamgauge.model.sample import undisturbed
 from streamgauge.verdict import Verdict
 
 from .made_up import CHANCE, run_of, sample_of_run, samples, three_stages, windowed
@@ -296,3 +298,33 @@ def test_settings_that_make_no_sense_are_refused(wrong, where):
 def test_chance_is_what_made_up_runs_have():
     # The tests above would be easy without it.
     assert CHANCE.batch_cv >= 0.1
+
+
+def test_a_processor_that_is_slowed_by_half_takes_half_as_long_again_for_everything(model):
+    usual, slowed = (
+        predict(model, settings_of(trigger_s=3.0, slowdown=UNDISTURBED * factor), replications=REPLICATIONS)
+        for factor in (1.0, 1.5)
+    )
+    ratio = slowed.batch_duration_s.value / usual.batch_duration_s.value
+    assert ratio == pytest.approx(1.5, rel=0.03)
+    assert usual.sustainable_rate_per_s.value > 1.4 * slowed.sustainable_rate_per_s.value
+    likeliest = likeliest_latency_s(model, settings_of(trigger_s=3.0, slowdown=UNDISTURBED * 1.5))
+    assert likeliest == pytest.approx(slowed.latency_mean_s.value, rel=0.03)
+
+
+def test_a_run_that_was_slowed_is_taken_as_if_nothing_had_slowed_it():
+    sample = sample_of_run(run_of(three_stages(), 5, rate_per_s=100_000.0))
+    slowed = replace(sample, facts=replace(sample.facts, slowdown=2 * UNDISTURBED))
+    found = undisturbed(slowed)
+    assert found.duration_s == pytest.approx(sample.duration_s / 2)
+    assert found.phases_s["query_planning"] == pytest.approx(sample.phases_s["query_planning"] / 2)
+    assert found.stages[0].wall_s == pytest.approx(sample.stages[0].wall_s / 2)
+    assert found.stages[1].cpu_s == pytest.approx(sample.stages[1].cpu_s / 2)
+    assert found.rate_per_s == sample.rate_per_s
+    assert undisturbed(sample) is sample, "nobody looked"
+
+
+@pytest.mark.parametrize("slowdown", [0.5, 11.0, math.nan])
+def test_what_is_no_slowdown_is_refused(slowdown):
+    with pytest.raises(UsageError, match="is no slowdown"):
+        settings_of(slowdown=slowdown)
