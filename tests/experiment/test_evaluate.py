@@ -160,7 +160,8 @@ def pair(error, case="rate or trigger", **changes):
         "ysb", "a", "b", "run", case, {"latency_mean_s": 1.0, "latency_p95_s": 1.0, "batch_duration_s": 1.0},
         {"latency_mean_s": 1 + error, "latency_p95_s": 1 + error, "batch_duration_s": 1.0},
         {"constant": 0.5, "linear regression": 0.4, "ideal speed-up": 0.4, "M/M/1 per stage": float("inf")},
-        {"without skew": 0.1, "without contention": 0.1, "without driver overhead": -0.6}, (True,),
+        {"without skew": 0.1, "without contention": 0.1, "without driver overhead": -0.6, "without slowdown": 0.2},
+        (True,),
     )  # fmt: skip
     return replace(usual, **changes)
 

@@ -10,6 +10,7 @@ import pytest
 from streamgauge.clock import ManualClock
 from streamgauge.errors import InvalidExperimentError, UsageError
 from streamgauge.model import OutputCurve, Stage, TaskCost, fit_model, fit_runs, make_sample, sample_of
+from streamgauge.model.calibration import RUN_CV
 from streamgauge.model.query import PHASES
 from streamgauge.model.sample import with_explored
 from streamgauge.store import RunWriter, open_run
@@ -256,10 +257,10 @@ def test_runs_that_repeat_tell_how_far_runs_differ():
         sample_of_run(run_of(scaled(query, pace), 40 + k, chance=replace(CHANCE, persistence=0.0)))
         for k, pace in enumerate(paces)
     ]
-    # What is usual, 10 %, counts as much as five runs do.
-    together = np.sqrt((4 * 0.1**2 + np.var(np.log(paces)) * 4) / 7)
+    # What is usual counts as much as five runs do.
+    together = np.sqrt((4 * RUN_CV**2 + np.var(np.log(paces)) * 4) / 7)
     assert fit_model(runs, draws=2).run_cv == pytest.approx(together, rel=0.2)
-    assert fit_model(runs[:1], draws=2).run_cv == pytest.approx(0.1)
+    assert fit_model(runs[:1], draws=2).run_cv == pytest.approx(RUN_CV)
 
 
 def scaled(query, pace):

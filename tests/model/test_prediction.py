@@ -9,6 +9,7 @@ import pytest
 
 from streamgauge.errors import UsageError
 from streamgauge.model import Capacity, Settings, fit_model, predict, predict_all
+from streamgauge.model.calibration import RUN_CV
 from streamgauge.model.prediction import likeliest_latency_s
 from streamgauge.model.query import UNDISTURBED
 from streamgauge.model.sample import undisturbed
@@ -86,7 +87,7 @@ def test_m4_intervals_hold_what_a_new_run_measures():
             for k, known in enumerate((50_000.0, 300_000.0))
         ]
         # A new run has a level of its own, as real ones have.
-        level = math.exp(0.1 * np.random.default_rng(seed).standard_normal())
+        level = math.exp(RUN_CV * np.random.default_rng(seed).standard_normal())
         settings = {"rate_per_s": rate, "trigger_s": trigger_s, "duration_s": 20.0}
         new = run_of(query_at_pace(query, level), 5000 + seed, **settings)
         found = predict(

@@ -41,8 +41,8 @@ class ResourceSample:
     cpu_s: dict[str, float]
     memory_bytes: dict[str, int]
     stolen_s: float
-    look_mean_s: float = math.nan
-    look_least_s: float = math.nan
+    look_mean_s: float | None = None
+    look_least_s: float | None = None
 
 
 def look_s() -> float:
@@ -134,17 +134,17 @@ def slowdown(samples: Sequence[ResourceSample]) -> float | None:
     Undisturbed is the least of a second, in the usual second: so a processor that is as slow all the time, as under
     the heat of its own load, is not slowed down.
     """
-    looks = [sample for sample in samples if sample.look_least_s > 0]
+    looks = [(s.look_mean_s, s.look_least_s) for s in samples if s.look_mean_s and s.look_least_s]
     if not looks:
         return None
-    return statistics.fmean(sample.look_mean_s for sample in looks) / statistics.median(s.look_least_s for s in looks)
+    return statistics.fmean(mean_s for mean_s, _ in looks) / statistics.median(least_s for _, least_s in looks)
 
 
 def resources_table(samples: list[ResourceSample]) -> "pa.Table":
     """Return the samples as a table."""
     import pyarrow as pa
 
-    columns: dict[str, list[float]] = {
+    columns: dict[str, list[float | None]] = {
         "at_us": [s.at_us for s in samples],
         "stolen_s": [s.stolen_s for s in samples],
         "look_mean_s": [s.look_mean_s for s in samples],

@@ -1,6 +1,5 @@
 """Reading stored runs: the summary as it was, the evidence behind it, what a killed run tells, and repetitions."""
 
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -175,8 +174,8 @@ def _resources(stored: StoredRun) -> "list[ResourceSample]":
             memory_bytes={role: row[f"{role}_memory_bytes"] for role in ROLES},
             stolen_s=row["stolen_s"],
             # Runs of earlier versions have none.
-            look_mean_s=row.get("look_mean_s", math.nan),
-            look_least_s=row.get("look_least_s", math.nan),
+            look_mean_s=row.get("look_mean_s"),
+            look_least_s=row.get("look_least_s"),
         ),
     )
 
