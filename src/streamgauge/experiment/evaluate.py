@@ -452,7 +452,7 @@ def _measured(planned: PlannedRun, result: RunResult, root: Path) -> Measured:
     }  # fmt: skip
     name = planned.configuration.name
     step = name.removeprefix(planned.configuration.workload).strip("[]")
-    settings = Settings(**base_settings(stored, sample), slowdown=slowdown_of(result, root))
+    settings = Settings(**base_settings(stored, sample))
     workload, zipf = planned.configuration.workload, planned.configuration.parameters.get("zipf")
     return Measured(workload, step, result.run_id, settings, sample, values, _keys(workload, zipf))
 

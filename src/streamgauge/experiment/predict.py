@@ -18,6 +18,7 @@ from streamgauge.experiment.run import Run
 from streamgauge.experiment.stored import resolve_groups
 from streamgauge.model import FittedModel, Prediction, RunSample, Settings, fit_model, sample_of
 from streamgauge.model import predict as predict_settings
+from streamgauge.model.query import UNDISTURBED
 from streamgauge.model.sample import WARM_BATCHES
 from streamgauge.store import StoredRun, default_root
 from streamgauge.units import parse_count, parse_duration, parse_rate
@@ -352,6 +353,7 @@ def base_settings(stored: StoredRun, sample: RunSample) -> dict[str, Any]:
         "trigger_s": sample.facts.trigger_s,
         "shuffle_partitions": configuration.get("shuffle_partitions"),
         "source_partitions": configuration.get("source_partitions"),
+        "slowdown": sample.facts.slowdown or UNDISTURBED,
     }
     if stored.is_observed:
         return common | {
