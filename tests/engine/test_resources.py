@@ -86,6 +86,10 @@ def test_seconds_in_which_the_same_work_takes_longer_are_a_slowdown():
     assert slowdown([quiet] * 5 + [disturbed] * 5) == pytest.approx(1.31)
 
 
+def test_a_processor_that_is_slow_in_most_seconds_is_slowed_down():
+    assert slowdown([looked(0.5e-3, 0.5e-3)] * 3 + [looked(0.8e-3, 0.8e-3)] * 7) == pytest.approx(1.42)
+
+
 def test_a_processor_that_is_as_slow_all_the_time_is_not_slowed_down():
     assert slowdown([looked(0.91e-3, 0.9e-3)] * 10) == pytest.approx(1.011, abs=1e-3)
 

@@ -131,13 +131,13 @@ def clock_jump_s(samples: list[ResourceSample]) -> float:
 def slowdown(samples: Sequence[ResourceSample]) -> float | None:
     """Return how much longer the piece of work took on average than it usually takes undisturbed; None without looks.
 
-    Undisturbed is the least of a second, in the usual second: so a processor that is as slow all the time, as under
-    the heat of its own load, is not slowed down.
+    Undisturbed is the least of all looks: so a processor that is as slow all the time, as under the heat of its own
+    load, is not slowed down, and one that is slow for most of the time is.
     """
     looks = [(s.look_mean_s, s.look_least_s) for s in samples if s.look_mean_s and s.look_least_s]
     if not looks:
         return None
-    return statistics.fmean(mean_s for mean_s, _ in looks) / statistics.median(least_s for _, least_s in looks)
+    return statistics.fmean(mean_s for mean_s, _ in looks) / min(least_s for _, least_s in looks)
 
 
 def resources_table(samples: list[ResourceSample]) -> "pa.Table":
