@@ -1,9 +1,9 @@
 """Measuring what a cycle of load costs on this machine, in every form that a load can have.
 
 Small batch jobs with one task each spend from 500 to 500,000 cycles on every tuple. Counted is the CPU time of the
-task, and of its Python worker, less that of the same job without tuples; what the tuples cost without load is taken
-off as well. Repetitions are short and go through all forms and loads in turns, so that a slow moment meets all of them;
-where they do not agree, there are more.
+task, and of its Python worker, less that of the same job with a single tuple; what the tuples cost without load is
+taken off as well. Repetitions are short and go through all forms and loads in turns, so that a slow moment meets all
+of them; where they do not agree, there are more.
 """
 
 import sys
@@ -34,15 +34,21 @@ LOADS = (500, 5_000, 50_000, 500_000)
 REPETITIONS = 12
 # Where these do not agree, there are as many again, at most so often.
 MAX_ROUNDS = 4
+# This share of the repetitions is taken as undisturbed.
+UNDISTURBED = 0.25
 # The repetitions are also looked at in so many parts, to see whether these agree.
 PARTS = 3
-JOB_S = 0.1
+# What a Python worker does for a job besides its tuples takes 10 to 30 ms, so its jobs are longer.
+JOB_S: Mapping[LoadForm, float] = {"native": 0.1, "arrow": 0.5}
 # Enough for Java to compile the loops, and to see how many tuples fill a job.
 PILOT_CYCLES = 20_000_000
 PILOTS = 2
 BARE_TUPLES = 500_000
-EXTRAS = 5
+MAX_TUPLES = 2_000_000
+EXTRAS = 9
 MAX_ERROR = 0.05
+# No processor hashes a word in less.
+MIN_NS_PER_CYCLE = 0.01
 MAX_SPREAD = 0.05
 
 # CPU time of a job in nanoseconds, by its tuples and the cycles of each; with 0 cycles it has no load at all.
@@ -59,7 +65,6 @@ def this_machine() -> Machine:
 def calibrate(
     *,
     repetitions: int = REPETITIONS,
-    job_s: float = JOB_S,
     tell: Callable[[str], None] = lambda _: None,
     clock: Clock | None = None,
 ) -> Calibration:
@@ -70,7 +75,7 @@ def calibrate(
     tell("starting Spark")
     with temporary_session(SessionSettings("local[1]", {}, event_log=False)) as session:
         measures: dict[LoadForm, Measure] = {form: _measure(session, form) for form in FORMS}
-        samples = sample(measures, repetitions=repetitions, job_s=job_s, tell=tell)
+        samples = sample(measures, repetitions=repetitions, tell=tell)
     lines = lines_of(samples)
     verdict, reasons = judge(lines)
     measured = datetime.fromtimestamp((clock or SystemClock()).wall_s(), UTC).isoformat(timespec="seconds")
@@ -131,9 +136,10 @@ class Samples:
 def fit_line(loads: Mapping[int, Sequence[float]], tuples: Mapping[int, int]) -> Line:
     """Fit a line to nanoseconds per tuple, by cycles and in the order of repetitions.
 
-    Every load counts with the median of its repetitions, and the slope is the median of those between loads. The
-    intercept makes the sum of relative distances smallest: in nanoseconds, the largest load alone would decide it.
-    Intervals are where the same numbers lie when only a part of the repetitions is known.
+    Every load counts with the lower quartile of its repetitions: whatever else runs makes them slower, never faster.
+    The slope is the median of those between loads. The intercept makes the sum of relative distances smallest: in
+    nanoseconds, the largest load alone would decide it. Intervals are where the same numbers lie when only a part of
+    the repetitions is known.
     """
     whole = _Fit.through(loads)
     parts = [_Fit.through({load: loads[load][part::PARTS] for load in loads}) for part in range(PARTS)]
@@ -141,7 +147,7 @@ def fit_line(loads: Mapping[int, Sequence[float]], tuples: Mapping[int, int]) ->
     for load in sorted(loads):
         errors = [fit.error(load) for fit in parts]
         points.append(
-            Point(load, tuples[load], whole.medians[load], whole.error(load), min(errors), max(errors)),
+            Point(load, tuples[load], whole.taken[load], whole.error(load), min(errors), max(errors)),
         )
     slopes = [whole.slope, *(part.slope for part in parts)]
     return Line(whole.slope, min(slopes), max(slopes), whole.intercept, tuple(points))
@@ -149,22 +155,22 @@ def fit_line(loads: Mapping[int, Sequence[float]], tuples: Mapping[int, int]) ->
 
 @dataclass(frozen=True)
 class _Fit:
-    """A line through the medians of loads."""
+    """A line through what loads take undisturbed."""
 
-    medians: Mapping[int, float]
+    taken: Mapping[int, float]
     slope: float
     intercept: float
 
     @classmethod
     def through(cls, loads: Mapping[int, Sequence[float]]) -> "_Fit":
-        medians = {load: median(loads[load]) for load in sorted(loads)}
-        slope = theil_sen(list(medians), list(medians.values()))
-        rests = [taken - slope * load for load, taken in medians.items()]
-        return cls(medians, slope, _weighted_median(rests, [1 / load for load in medians]))
+        taken = {load: float(np.quantile(loads[load], UNDISTURBED)) for load in sorted(loads)}
+        slope = theil_sen(list(taken), list(taken.values()))
+        rests = [ns - slope * load for load, ns in taken.items()]
+        return cls(taken, slope, _weighted_median(rests, [1 / load for load in taken]))
 
     def error(self, load: int) -> float:
         """Return how far a load is from the line, as a share of it."""
-        return self.medians[load] / (self.intercept + self.slope * load) - 1
+        return self.taken[load] / (self.intercept + self.slope * load) - 1
 
 
 def _weighted_median(values: Sequence[float], weights: Sequence[float]) -> float:
@@ -177,7 +183,7 @@ def lines_of(samples: Mapping[LoadForm, Samples]) -> dict[LoadForm, Line]:
     """Fit a line for every form; a load that takes no time is refused: something removed it, or nothing was counted."""
     lines = {form: fit_line(found.ns_per_tuple, found.tuples) for form, found in samples.items()}
     for form, line in lines.items():
-        if line.ns_per_cycle <= 0:
+        if line.ns_per_cycle < MIN_NS_PER_CYCLE:
             what = f"the load in {form} form costs {line.ns_per_cycle:.3g} ns per cycle, which cannot be"
             raise RunFailedError(what, remedy="let nothing else run on this machine and calibrate again")
     return lines
@@ -206,14 +212,15 @@ def sample(
     measures: Mapping[LoadForm, Measure],
     *,
     repetitions: int = REPETITIONS,
-    job_s: float = JOB_S,
     tell: Callable[[str], None] = lambda _: None,
 ) -> dict[LoadForm, Samples]:
     """Measure every form and load in turns, after pilots that are not counted, until repetitions agree."""
     found = {}
     for form, measure in measures.items():
         tell(f"warming up the {form} form")
-        found[form] = Samples({cycles: _tuples_for(measure, cycles, job_s) for cycles in LOADS}, _empty_ns(measure))
+        empty_ns = _empty_ns(measure)
+        tuples = {cycles: _tuples_for(measure, cycles, JOB_S[form], empty_ns) for cycles in LOADS}
+        found[form] = Samples(tuples, empty_ns)
     bare_ns = _bare_ns(next(iter(measures.values())))
     for turn in range(MAX_ROUNDS * repetitions):
         if turn and turn % repetitions == 0 and judge(lines_of(found))[0] is not Verdict.UNKNOWN:
@@ -226,8 +233,8 @@ def sample(
 
 
 def _empty_ns(measure: Measure) -> float:
-    """Return what a job with a load costs without tuples."""
-    return median(measure(0, LOADS[0]) for _ in range(EXTRAS))
+    """Return what a job with a load and one tuple costs: without any, Spark would not ask a Python worker."""
+    return median(measure(1, LOADS[0]) for _ in range(EXTRAS))
 
 
 def _bare_ns(measure: Measure) -> float:
@@ -235,8 +242,9 @@ def _bare_ns(measure: Measure) -> float:
     return median((measure(BARE_TUPLES, 0) - measure(0, 0)) / BARE_TUPLES for _ in range(EXTRAS))
 
 
-def _tuples_for(measure: Measure, cycles: int, job_s: float) -> int:
+def _tuples_for(measure: Measure, cycles: int, job_s: float, empty_ns: float) -> int:
     """Return how many tuples fill a job."""
     tuples = PILOT_CYCLES // cycles
-    cost = [measure(tuples, cycles) for _ in range(PILOTS)][-1]
-    return max(1, round(tuples * job_s * 1e9 / max(cost, 1.0)))
+    cost_ns = [measure(tuples, cycles) for _ in range(PILOTS)][-1] - empty_ns
+    # Where next to nothing is left, something is wrong, which the repetitions tell.
+    return max(1, min(MAX_TUPLES, round(tuples * job_s * 1e9 / max(cost_ns, 1.0))))

@@ -21,8 +21,8 @@ LoadForm = Literal["native", "arrow"]
 FORMS: tuple[LoadForm, ...] = ("native", "arrow")
 SCHEMA_VERSION = 1
 FILE = "calibration.json"
-MEASURE = "measure it with `streamgauge prototype calibrate`, which takes about half a minute"
-MEASURE_AGAIN = "measure it again with `streamgauge prototype calibrate`, which takes about half a minute"
+MEASURE = "measure it with `streamgauge prototype calibrate`, which takes about a minute"
+MEASURE_AGAIN = "measure it again with `streamgauge prototype calibrate`, which takes about a minute"
 
 
 @dataclass(frozen=True)
