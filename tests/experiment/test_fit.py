@@ -194,6 +194,15 @@ def test_probes_bring_load_and_wait_to_what_the_query_has_more(shelf, machine):
     assert (only.processing_us, only.batch_ms) == given[-1][:2], "the error is that of the loads in the file"
 
 
+def test_rows_cost_what_they_do_after_the_warm_up_of_an_offline_load(shelf, machine):
+    given = machine(own_s=0.12, own_us=0.4)
+    offline = behaviour(0.3, 1.5, is_offline=True)
+    early = [b for b in offline.batches if b.last <= offline.settings.warmup_s * RATE_PER_S]
+    compiling = replace(offline, tasks=[*tasks_of(early, 6.0), *tasks_of(offline.batches[len(early) :], 1.5)])
+    fitted(shelf, f"{shelf.keep(behaviour(0.3, 1.5))},{shelf.keep(compiling)}")
+    assert given[0][0] == pytest.approx(0.9 * (1.5 + 1e6 * TASK_S / 50_000), rel=0.02)
+
+
 def test_runs_with_the_same_settings_are_met_in_the_mean(shelf, machine):
     machine(own_s=0.12, own_us=0.4)
     paced = [shelf.keep(behaviour(fixed_s, 1.5, seed=k)) for k, fixed_s in enumerate((0.25, 0.3, 0.35))]

@@ -16,11 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from streamgauge.arrivals.law import Floats
 from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import InvalidExperimentError, UsageError
+from streamgauge.experiment.evidence import Evidence
 from streamgauge.experiment.findings import MOST_SLOWDOWN
+from streamgauge.experiment.measured import mean_latency_s, measured_part
 from streamgauge.experiment.monitor import Monitor, NoMonitor, Prefixed
 from streamgauge.experiment.run import Experiment, Run
 from streamgauge.experiment.settings import RunSettings
@@ -117,12 +120,25 @@ class _Measurement:
 
     stored: StoredRun
     sample: RunSample
-    settings: RunSettings
+    evidence: Evidence
+
+    @property
+    def settings(self) -> RunSettings:
+        return self.evidence.settings
 
     @property
     def summary(self) -> Mapping[str, Any]:
         found: Mapping[str, Any] = self.stored.document["summary"]
         return found
+
+    @property
+    def inside(self) -> npt.NDArray[np.bool_]:
+        """Which micro-batches of the sample belong to the measured time: of an offline load, all but the warm-up."""
+        every = np.ones(self.sample.batches, dtype=np.bool_)
+        if not self.settings.is_offline:
+            return every
+        found = np.isin(self.sample.numbers, [batch.batch_id for batch in measured_part(self.evidence).batches])
+        return found if found.any() else every
 
     def repeats(self, other: "_Measurement") -> bool:
         """Tell whether this is a repetition of another run; what comes after the load does not matter."""
@@ -214,8 +230,7 @@ def _refuse(stored: StoredRun) -> None:
 
 
 def _measurement(stored: StoredRun) -> _Measurement:
-    sample = sample_of(stored, least=MIN_BATCHES)
-    return _Measurement(stored, sample, evidence_of(stored).settings)
+    return _Measurement(stored, sample_of(stored, least=MIN_BATCHES), evidence_of(stored))
 
 
 def _structure(measurements: Sequence[_Measurement]) -> Structure:
@@ -318,32 +333,38 @@ def _window_s(stored: StoredRun, structure: Structure) -> tuple[int, int] | None
     return max(1, round(length_s)), max(1, round(slide_s))
 
 
-def cost_of(samples: Sequence[RunSample], structure: Structure, batch_s: float | None) -> Cost:
-    """Return the time per row that tasks of every stage take, over some runs."""
-    return Cost({k: time_us_per_row(*_tasks(samples, structure, k)) for k in range(structure.stages)}, batch_s)
+def cost_of(measurements: Sequence[_Measurement], structure: Structure, batch_s: float | None) -> Cost:
+    """Return the time per row that tasks of every stage take, over some runs.
+
+    With all events at once, micro-batches are as large as they can be: what every task costs hardly counts there, and
+    the slope over the few sizes that there are is that of Java's compiler.
+    """
+    is_offline = all(one.settings.is_offline for one in measurements)
+    time_us = _whole_us_per_row if is_offline else time_us_per_row
+    return Cost({k: time_us(*_tasks(measurements, structure, k)) for k in range(structure.stages)}, batch_s)
 
 
-def _telling(measurements: Sequence[_Measurement], samples: Sequence[RunSample]) -> list[RunSample]:
-    """Return the samples, one for each measurement, that tell what rows cost: of all events at once, if there are any.
+def _telling(measurements: Sequence[_Measurement]) -> list[_Measurement]:
+    """Return the measurements that tell what rows cost: those of all events at once, if there are any.
 
     A query that waits for arrivals is compiled later and shares its cores less, so a row of it costs something else.
     What that amounts to in a micro-batch is time besides.
     """
-    offline = [sample for one, sample in zip(measurements, samples, strict=True) if one.settings.is_offline]
-    return offline or list(samples)
+    offline = [one for one in measurements if one.settings.is_offline]
+    return offline or list(measurements)
 
 
-def _tasks(samples: Sequence[RunSample], structure: Structure, k: int) -> tuple[Floats, Floats]:
-    """Return rows and seconds of the tasks of a stage, as means over the tasks of each micro-batch.
+def _tasks(measurements: Sequence[_Measurement], structure: Structure, k: int) -> tuple[Floats, Floats]:
+    """Return rows and seconds of the tasks of a stage, as means over the tasks of each measured micro-batch.
 
     It is the time on the clock: CPU time has neither garbage collection nor Python workers in it.
     """
     rows, taken_s = [], []
-    for sample in samples:
-        stage = sample.stages[k]
-        read = sample.events if structure.sources[k] else stage.read_rows.sum(axis=1)
-        rows.append(read / stage.tasks)
-        taken_s.append(stage.wall_s.mean(axis=1))
+    for one in measurements:
+        stage, inside = one.sample.stages[k], one.inside
+        read = one.sample.events if structure.sources[k] else stage.read_rows.sum(axis=1)
+        rows.append(read[inside] / stage.tasks)
+        taken_s.append(stage.wall_s.mean(axis=1)[inside])
     return np.concatenate(rows), np.concatenate(taken_s)
 
 
@@ -357,6 +378,10 @@ def doubts(stored: StoredRun) -> Iterator[str]:
             yield f"the query may not have been settled in {anonymous_id(stored.run_id)}: {finding['reason']}"
 
 
+def _whole_us_per_row(rows: Floats, taken_s: Floats) -> float:
+    return 1e6 * float(np.sum(taken_s) / np.sum(rows)) if np.any(rows > 0) else 0.0
+
+
 def time_us_per_row(rows: Floats, taken_s: Floats) -> float:
     """Return the time per row by the median of pairwise slopes, which leaves out what every task costs.
 
@@ -367,16 +392,16 @@ def time_us_per_row(rows: Floats, taken_s: Floats) -> float:
     (2.0, 2.0)
     """
     used = rows > 0
-    rows, taken_s = rows[used], taken_s[used]
-    if not len(rows):
+    if not np.any(used):
         return 0.0
+    rows, taken_s = rows[used], taken_s[used]
     low, high = np.quantile(rows, [0.05, 0.95])
     if high >= VARIED * low and len(rows) >= 3:
         order = np.argsort(rows, kind="stable")
         slope = theil_sen(rows[order], taken_s[order])
         if slope > 0:
             return 1e6 * slope
-    return 1e6 * float(np.sum(taken_s) / np.sum(rows))
+    return _whole_us_per_row(rows, taken_s)
 
 
 class _Fitting:
@@ -391,12 +416,11 @@ class _Fitting:
         query, notes = measured_query(self.main, structure)
         self.notes = (*notes, *(text for one in measurements for text in doubts(one.stored)))
         self.batch_s = float(np.mean([one.sample.duration_s.mean() for one in self.repeated])) if paced else None
-        self.measured = cost_of(_telling(measurements, [one.sample for one in measurements]), structure, self.batch_s)
+        self.measured = cost_of(_telling(measurements), structure, self.batch_s)
         self.draft = draft(query)
 
     def unprobed(self) -> Fitted:
-        samples = [one.sample for one in self.measurements]
-        cost = cost_of(samples, self.structure, self.batch_s)
+        cost = cost_of(self.measurements, self.structure, self.batch_s)
         found = replace(self.draft, application=uncorrected(self.draft, cost))
         notes = ("loads are the whole time of the stages: no probe told what the prototype costs by itself",)
         return self._fitted(found, (), (), notes, 0)
@@ -450,19 +474,18 @@ class _Fitting:
 
         Where Spark makes other stages of the prototype, what all of them take is put down to the first, in both.
         """
-        samples = [sample_of(run.stored(), least=MIN_BATCHES) for run in made]
-        structure = Structure(samples, None)
+        probes = [_measurement(run.stored()) for run in made]
+        structure = Structure([probe.sample for probe in probes], None)
         own = [k for k in range(structure.stages) if structure.kind(k) != "table"]
         worked = [k for k, stage in enumerate(self.draft.query.stages) if stage.kind != "table"]
-        batch_s = float(np.mean(samples[0].duration_s)) if self.batch_s is not None else None
-        probed = self._probed_measurements()
-        telling = _telling(probed, samples)
+        batch_s = float(np.mean(probes[0].sample.duration_s)) if self.batch_s is not None else None
+        telling = _telling(probes)
         costs = cost_of(telling, structure, batch_s)
         if len(own) == len(worked):
             return self.measured, Cost(dict(zip(worked, (costs.time_us[k] for k in own), strict=True)), batch_s)
         wholes = []
         for every, of, cost, shape in (
-            (_telling(probed, [one.sample for one in probed]), worked, self.measured, self.structure),
+            (_telling(self._probed_measurements()), worked, self.measured, self.structure),
             (telling, own, costs, structure),
         ):
             rows = [float(np.sum(_tasks(every, shape, k)[0])) for k in of]
@@ -584,8 +607,6 @@ def errors_between(query: Sequence[StoredRun], prototype: StoredRun) -> Iterator
 
 def latency_series(stored: StoredRun) -> Floats:
     """Return the mean latency of each micro-batch of the measured time."""
-    from streamgauge.experiment.measured import mean_latency_s, measured_part
-
     evidence = evidence_of(stored)
     return np.array([mean_latency_s(evidence, batch) for batch in measured_part(evidence).batches])
 
