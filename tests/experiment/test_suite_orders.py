@@ -103,6 +103,48 @@ def test_orders_are_judged_again_when_a_suite_goes_on(execute):
     assert [result.run_id for result in again.results] == [result.run_id for result in first.results]
 
 
+def slowed(rate: float, slowdown: float) -> dict:
+    return {"processed_rate_per_s": rate, "resources": {"slowdown": slowdown}}
+
+
+def interleaved(left, right, slowdown: float = 1.1) -> list[dict]:
+    return [slowed(rate, slowdown) for pair in zip(left, right, strict=True) for rate in pair]
+
+
+def test_runs_in_which_something_slowed_the_processor_are_made_again_and_others_count(execute, tmp_path):
+    outcomes = interleaved(NONE, HASH)
+    outcomes[2], outcomes[5] = slowed(30.0, 1.5), slowed(20.0, 1.3)
+    # Of those made again, that of hash is slowed once more.
+    found = execute(outcomes=[*outcomes, slowed(103.0, 1.1), slowed(25.0, 1.4), slowed(52.0, 1.1)])
+    ((_, judgement),) = found.orders
+    assert (judgement.verdict, judgement.left, judgement.right) == (Verdict.PASS, 101.0, 50.5)
+    assert [result.name for result in found.results][8:] == ["none#5", "hash#5", "hash#6"]
+    assert found.document()["slowed"] == ["none#2", "hash#3", "hash#5"]
+    words = Page(render_subject(find_subject(tmp_path / "runs", [found.set_id]))).words()
+    assert "made again none#2, hash#3, hash#5: something else slowed the processor" in words
+
+
+def test_a_processor_that_stays_slow_ends_the_repetitions_and_those_slowed_least_count(execute):
+    found = execute(outcomes=[*interleaved(NONE, HASH, 1.5), *(slowed(80.0 + k, 1.3) for k in range(16))])
+    assert len(found.results) == 3 * 8
+    ((_, judgement),) = found.orders
+    assert (judgement.left, judgement.right) == (81.5, 85.5)
+
+
+def test_runs_that_are_not_compared_are_not_made_again(execute):
+    found = execute(outcomes=interleaved(NONE, HASH, 1.5), text=SUITE.partition("orders:")[0])
+    assert (len(found.results), found.document()["slowed"]) == (8, [])
+
+
+def test_a_suite_that_goes_on_keeps_what_was_made_again(execute):
+    outcomes = interleaved(NONE, HASH)
+    outcomes[0] = slowed(30.0, 1.5)
+    first = execute(outcomes=[*outcomes, slowed(100.0, 1.1)])
+    again = execute(resume=first.set_id)
+    assert [result.run_id for result in again.results] == [result.run_id for result in first.results]
+    assert (again.document()["slowed"], again.dropped) == (["none#1"], ())
+
+
 def test_the_junit_report_has_a_case_for_an_order(execute, tmp_path):
     execute(HASH, NONE, junit=tmp_path / "out.xml")
     cases = list(ElementTree.parse(tmp_path / "out.xml").getroot().iter("testcase"))

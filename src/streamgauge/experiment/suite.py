@@ -17,6 +17,7 @@ from streamgauge.experiment.interrupts import counted_interrupts
 from streamgauge.experiment.monitor import Monitor, NoMonitor, Prefixed
 from streamgauge.experiment.run import Run, prepare, run
 from streamgauge.experiment.stored import summary_of
+from streamgauge.experiment.undisturbed import AGAIN, Made, counted_runs, runs_again
 from streamgauge.store import SetWriter, StoredRun, default_root, open_run, open_set
 from streamgauge.store.layout import SETS_FOLDER
 from streamgauge.suite import (
@@ -176,13 +177,18 @@ def _members(writer: SetWriter) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class SuiteResult:
-    """What came out of a suite; `dropped` are runs of its set that it no longer plans."""
+    """What came out of a suite.
+
+    `slowed` are runs that orders and baseline do not count, because something else slowed the processor and they were
+    made again; `dropped` are runs of its set that it no longer plans.
+    """
 
     set_id: str
     suite: Suite
     root: Path
     results: tuple[RunResult, ...]
     baseline: tuple[BaselineResult, ...] = ()
+    slowed: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     orders: tuple[tuple[Order, Judgement], ...] = ()
 
@@ -202,6 +208,7 @@ class SuiteResult:
             "runs": [_run_document(result) for result in self.results],
             "orders": [_order_document(order, judgement) for order, judgement in self.orders],
             "baseline": self._baseline_document(),
+            "slowed": list(self.slowed),
             "dropped": list(self.dropped),
         }
 
@@ -397,15 +404,28 @@ class _Execution:
         groups = _baseline_groups(baseline, self.root) if baseline is not None else []
         writer = self._writer(planned, resume)
         try:
-            results = run_planned(planned, writer, root=self.root, monitor=self.monitor, run=run)
+            results = self._results(planned, writer)
+            for _ in range(AGAIN if self.suite.compares else 0):
+                planned += runs_again(list(zip(planned, results, strict=True)), self.root)
+                results = self._results(planned, writer)
         except BaseException:
             with suppress(StreamgaugeError):
                 self._report(junit, self._so_far(planned, writer))
             raise
-        run_ids = self._run_ids(results)
+        counted = list(counted_runs(list(zip(planned, results, strict=True)), self.root))
+        run_ids = self._run_ids(counted)
         compared = tuple(self._compare(groups, run_ids)) if baseline is not None else ()
-        orders, dropped = tuple(self._judge_orders(run_ids)), _dropped(planned, writer)
-        found = SuiteResult(writer.set_id, self.suite, self.root, tuple(results), compared, dropped, orders)
+        orders = tuple(self._judge_orders(run_ids))
+        found = SuiteResult(
+            writer.set_id,
+            self.suite,
+            self.root,
+            tuple(results),
+            compared,
+            _left_out(planned, counted),
+            _dropped(planned, writer),
+            orders,
+        )
         writer.update(status="finished", result=found.document())
         self._report(junit, results, compared, orders)
         return found
@@ -447,10 +467,13 @@ class _Execution:
             for one in planned
         ]
 
-    def _run_ids(self, results: Sequence[RunResult]) -> dict[str, list[str]]:
+    def _results(self, planned: Sequence[PlannedRun], writer: SetWriter) -> list[RunResult]:
+        return run_planned(planned, writer, root=self.root, monitor=self.monitor, run=run)
+
+    def _run_ids(self, counted: Made) -> dict[str, list[str]]:
         """Return the runs of every configuration, as far as they are stored."""
         run_ids: dict[str, list[str]] = {configuration.name: [] for configuration in self.suite.configurations}
-        for planned, result in zip(self.suite.runs(), results, strict=True):
+        for planned, result in counted:
             run_ids[planned.configuration.name] += [result.run_id] if result.run_id else []
         return run_ids
 
@@ -493,6 +516,12 @@ def _summaries(root: Path, run_ids: Sequence[str]) -> Iterator[Mapping[str, Any]
             stored = open_run(root, run_id)
             if stored.status == "finished":
                 yield summary_of(stored)
+
+
+def _left_out(planned: Sequence[PlannedRun], counted: Made) -> tuple[str, ...]:
+    """Return the runs that do not count, by name."""
+    kept = {one.key for one, _ in counted}
+    return tuple(one.name for one in planned if one.key not in kept)
 
 
 def _dropped(planned: Sequence[PlannedRun], writer: SetWriter) -> tuple[str, ...]:

@@ -154,6 +154,8 @@ def _baseline_rows(found: SuiteResult) -> Iterator[tuple[Text, ...]]:
 def _endings(found: SuiteResult, *, has_ids: bool) -> Iterator[tuple[str, str]]:
     took_s = sum(result.took_s for result in found.results)
     yield "took", format_duration(took_s)
+    if found.slowed:
+        yield "made again", f"{', '.join(found.slowed)}: something else slowed the processor, so others count instead"
     if found.dropped:
         yield "left out", f"{', '.join(found.dropped)}: in the set, but not planned any more"
     if not has_ids:

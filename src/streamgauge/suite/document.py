@@ -33,6 +33,11 @@ class Suite:
         return list(interleave(self.configurations))
 
     @property
+    def compares(self) -> bool:
+        """Whether it asks how runs differ, with each other or with a baseline."""
+        return bool(self.orders) or self.baseline is not None
+
+    @property
     def size(self) -> int:
         """How many runs these are."""
         return sum(configuration.repetitions for configuration in self.configurations)

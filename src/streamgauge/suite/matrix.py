@@ -70,7 +70,7 @@ class PlannedRun:
     @property
     def name(self) -> str:
         """A name that is the same whenever the same file is read."""
-        several = self.configuration.repetitions > 1
+        several = max(self.repetition, self.configuration.repetitions) > 1
         return f"{self.configuration.name}#{self.repetition}" if several else self.configuration.name
 
     @property

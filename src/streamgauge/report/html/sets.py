@@ -482,6 +482,9 @@ def _suite(set_: ReportedSet, runs: Runs) -> ReportedSet:
     lines = [("runs", _count_verdicts(rows)), *_baseline_facts(baseline)]
     orders = items(set_.result.get("orders"))
     lines += [("orders", _count_verdicts(orders))] if orders else []
+    slowed = strings(set_.result.get("slowed"))
+    told = f"{', '.join(slowed)}: something else slowed the processor, so orders and baseline count others instead"
+    lines += [("made again", told)] if slowed else []
     tables = (_order_rows(orders), _threshold_rows(rows), _run_rows(rows), _baseline_rows(baseline), _spread(groups))
     drawn = [(name, run) for name, group in groups.items() for run in group]
     return replace(
