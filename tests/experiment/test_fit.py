@@ -242,7 +242,10 @@ def test_probes_that_something_else_slowed_are_made_again_and_such_runs_are_name
     # The first probe is made once more, the second twice.
     assert [load for load, _, _ in given] == [given[0][0]] * 2 + [given[2][0]] * 3
     assert given[0][0] != given[2][0]
-    assert f"slowed the processor in {fitting.anonymous_id(reference)}, by a factor of 1.36" in found.text
+    assert (
+        f"something else slowed the processor in {fitting.anonymous_id(reference)}, by a factor of 1.36" in found.notes
+    )
+    assert "something else slowed the processor in the last probe with arrivals, by a factor of 1.3" in found.notes
 
 
 def test_one_probe_corrects_and_says_that_nothing_was_checked(shelf, machine):

@@ -42,7 +42,7 @@ PARTS = 3
 JOB_S: Mapping[LoadForm, float] = {"native": 0.1, "arrow": 0.5}
 # Enough for Java to compile the loops, and to see how many tuples fill a job.
 PILOT_CYCLES = 20_000_000
-PILOTS = 2
+PILOTS = 4
 BARE_TUPLES = 500_000
 MAX_TUPLES = 2_000_000
 EXTRAS = 9

@@ -378,6 +378,15 @@ def doubts(stored: StoredRun) -> Iterator[str]:
             yield f"the query may not have been settled in {anonymous_id(stored.run_id)}: {finding['reason']}"
 
 
+def _slowed(made: Sequence[Run]) -> Iterator[str]:
+    for run in made:
+        slowdown = slowdown_in(run.summary)
+        if slowdown > MOST_SLOWDOWN:
+            load = run.stored().document["configuration"]["load"]
+            which = "the last offline probe" if load == "offline" else "the last probe with arrivals"
+            yield f"something else slowed the processor in {which}, by a factor of {slowdown:.3g}"
+
+
 def _whole_us_per_row(rows: Floats, taken_s: Floats) -> float:
     return 1e6 * float(np.sum(taken_s) / np.sum(rows)) if np.any(rows > 0) else 0.0
 
@@ -436,7 +445,7 @@ class _Fitting:
                 for one in self._probed_measurements()
             ]
             if number == probes and probes > 1:
-                return self._fitted(found, self._errors(made), cheaper, (), probes)
+                return self._fitted(found, self._errors(made), cheaper, tuple(_slowed(made)), probes)
             # The first probe tells most; of what later ones show, more and more is chance.
             correction = corrected(found, *self._costs(made), share=1 / number)
             found, cheaper = correction.draft, correction.cheaper

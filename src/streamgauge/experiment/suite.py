@@ -406,8 +406,9 @@ class _Execution:
         try:
             results = self._results(planned, writer)
             for _ in range(AGAIN if self.suite.compares else 0):
-                planned += runs_again(list(zip(planned, results, strict=True)), self.root)
-                results = self._results(planned, writer)
+                again = list(runs_again(list(zip(planned, results, strict=True)), self.root))
+                planned += again
+                results = self._results(planned, writer) if again else results
         except BaseException:
             with suppress(StreamgaugeError):
                 self._report(junit, self._so_far(planned, writer))
