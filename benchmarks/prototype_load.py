@@ -10,21 +10,20 @@ import argparse
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from streamgauge.engine.jobs import cpu_ns_of
-from streamgauge.engine.session import Session, SessionSettings, temporary_session
-from streamgauge.engine.source import with_events
-from streamgauge.prototype.application import Application, Data, Flow, Source, Task
-from streamgauge.prototype.document import load_application
+from streamgauge.engine.spark.jobs import cpu_ns_of
+from streamgauge.engine.spark.session import Session, SessionSettings, temporary_session
+from streamgauge.engine.spark.source import with_events
+from streamgauge.prototype.file.document import load_application
+from streamgauge.prototype.graph.application import Application, Data, Flow, PrototypeTask, Source
 from streamgauge.prototype.workload import application_workload
-from streamgauge.report.console import console, plain_table
+from streamgauge.report.terminal.console import console, plain_table
 
-YSB = Path(__file__).resolve().parents[1] / "examples" / "prototypes" / "ysb-storm.yaml"
+YSB = "prototype:ysb-storm"
 LOADS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 JOB_CYCLES = 100e6
 REPETITIONS = 5
@@ -48,7 +47,7 @@ def save(df: DataFrame) -> None:
 
 def one_task(processing: float) -> Application:
     source = Source("source", 1, Data(), Flow())
-    return Application("load", "pipeline", (source,), (Task("work", 1, ("source",), processing=processing),))
+    return Application("load", "pipeline", (source,), (PrototypeTask("work", 1, ("source",), processing=processing),))
 
 
 def load_ns(session: Session, processing: float) -> float:
@@ -125,14 +124,14 @@ def show_throughput(events: int, cores: int) -> None:
         for name, (application, conf) in cases.items():
             workload = application_workload(application, name="benchmark")
             built = workload.build(made, workload.parameters(), 1)
-            reached = throughput(session, built, events, {**workload.conf, **conf})
+            reached = throughput(session, built, events, {**workload.rules.conf, **conf})
             table.add_row(name, f"{reached:,.0f}", f"{reached / alone:.0%}")
     console().print(table)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=4_000_000)
+    parser.add_argument("--count", dest="events", type=int, default=4_000_000)
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--only", choices=("loads", "throughput"))
     options = parser.parse_args()

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from run import SKIPPED, Bench
-from streamgauge.engine.session import SessionSettings, open_session
-from streamgauge.report.console import console, plain_table
-from streamgauge.workloads import find_workload, find_workloads
+from streamgauge.engine.spark.session import SessionSettings, open_session
+from streamgauge.lookup import find_workload, find_workloads
+from streamgauge.report.terminal.console import console, plain_table
 
 HERE = Path(__file__).resolve().parent
 RATE_PER_S = 100_000.0
@@ -41,7 +41,7 @@ def _ours(query: str, options: argparse.Namespace) -> float:
 
 def _flink(query: str, options: argparse.Namespace) -> dict[str, Any]:
     events = options.batch_events * (options.batches + SKIPPED)
-    size = ["--events", events, "--rate", int(RATE_PER_S), "--cores", options.cores, "--heap", HEAP]
+    size = ["--count", events, "--rate", int(RATE_PER_S), "--cores", options.cores, "--heap", HEAP]
     command = [sys.executable, HERE / "flink" / "run.py", "--queries", query, *size, "--json"]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode:

@@ -24,17 +24,19 @@ from pyspark.sql import functions as F
 
 from streamgauge.arrivals import Constant
 from streamgauge.clock import SystemClock
-from streamgauge.engine.generator import fields_read
-from streamgauge.engine.listener import ProgressListener, add_listener
-from streamgauge.engine.resources import ResourceSampler
-from streamgauge.engine.session import Session, SessionSettings, open_session
-from streamgauge.engine.source import Gate, read_events
+from streamgauge.engine.spark.gate import Gate
+from streamgauge.engine.spark.generator import fields_read
+from streamgauge.engine.spark.listener import ProgressListener, add_listener
+from streamgauge.engine.spark.session import Session, SessionSettings, open_session
+from streamgauge.engine.spark.source import read_events
 from streamgauge.events import EventStream, Field, Parameters, event_stream
 from streamgauge.events.identifiers import identifier_array
-from streamgauge.experiment.verify import BASE_TIME_US
+from streamgauge.lookup import find_workload
+from streamgauge.machine.resources import ResourceSampler
 from streamgauge.measure import batch_from_progress
-from streamgauge.report.console import console, plain_table
-from streamgauge.workloads import Workload, find_workload
+from streamgauge.report.terminal.console import console, plain_table
+from streamgauge.running.verify import BASE_TIME_US
+from streamgauge.workloads import Workload
 
 SKIPPED = 2
 BID_NUMBERS = ("auction", "bidder", "price", "date_time")
@@ -106,7 +108,7 @@ class Bench:
         parameters = workload.parameters(**values)
         fields = fields_read(self.session, workload, parameters, self._fresh())
         df = self.embedded(workload.events, parameters, rate_per_s=rate_per_s, fields=fields)
-        with self.session.with_conf(workload.conf):
+        with self.session.with_conf(workload.rules.conf):
             return self.throughput(workload.build(df, parameters, 1), mode=workload.output_mode(parameters) or "append")
 
     def rate_micro_batch(self) -> DataFrame:

@@ -17,10 +17,10 @@ from statistics import median
 
 import numpy as np
 
-from streamgauge.model import Noise, OutputCurve, Query, Settings, Stage, TaskCost, simulate
+from streamgauge.model import Noise, OutputCurve, QueryModel, Settings, StageModel, TaskCost, simulate
 from streamgauge.model.query import PHASES
-from streamgauge.model.queue import Gate, exponential, mmc_wait_s, simulate_queue
-from streamgauge.report.console import console, plain_table
+from streamgauge.model.queue import TupleGate, exponential, mmc_wait_s, simulate_queue
+from streamgauge.report.terminal.console import console, plain_table
 from streamgauge.units import format_count
 
 LOAD = 0.8
@@ -55,18 +55,18 @@ def timed(work: Callable[[int], tuple[int, float]], rounds: int) -> tuple[float,
     return median(speeds[1:]), float(np.mean(found[1:]))
 
 
-def three_stages(rng: np.random.Generator, rows: int = 200) -> Query:
+def three_stages(rng: np.random.Generator, rows: int = 200) -> QueryModel:
     """Return a query whose micro-batches scatter as measured ones do."""
     phases_s = np.abs(rng.normal(0.012, 0.004, (rows, len(PHASES))))
     gaps_s = np.abs(rng.normal(0.010, 0.003, (rows, 3)))
     factors = np.exp(rng.normal(0.0, 0.15, (rows, 3)))
     noise = Noise(phases_s, gaps_s, factors / factors.mean(axis=0), np.zeros(rows, np.int64), (0.1, 0.1, 0.1))
     stages = (
-        Stage("source", "source", TaskCost(0.03, 0.01, 1e-6), output=OutputCurve(0.5, 10_000)),
-        Stage("count", "shuffle", TaskCost(0.02, 0.01, 3e-6), reads=(0,), after=(0,), output=OutputCurve(0.3)),
-        Stage("rank", "shuffle", TaskCost(0.02, 0.01, 4e-6), reads=(1,), after=(0, 1)),
+        StageModel("source", "source", TaskCost(0.03, 0.01, 1e-6), output=OutputCurve(0.5, 10_000)),
+        StageModel("count", "shuffle", TaskCost(0.02, 0.01, 3e-6), reads=(0,), after=(0,), output=OutputCurve(0.3)),
+        StageModel("rank", "shuffle", TaskCost(0.02, 0.01, 4e-6), reads=(1,), after=(0, 1)),
     )
-    return Query(stages, noise, processors=2, background=0.2)
+    return QueryModel(stages, noise, processors=2, background=0.2)
 
 
 def micro_batches(partitions: int, replications: int, rounds: int) -> Speed:
@@ -98,7 +98,7 @@ def ours_gated(arrivals: int, rounds: int) -> Speed:
     """Our queue behind a gate: the executor of Storm, whose exact mean is known for these numbers."""
 
     def work(seed: int) -> tuple[int, float]:
-        gate = Gate(100, 1.0)
+        gate = TupleGate(100, 1.0)
         rng = np.random.default_rng(seed)
         done = simulate_queue(exponential(0.2), exponential(0.1), arrivals, rng=rng, gate=gate)
         return done.tuples, done.wait_s

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from run import Bench
-from streamgauge.engine.session import SessionSettings, open_session
-from streamgauge.report.console import console, plain_table
-from streamgauge.workloads import find_workload
+from streamgauge.engine.spark.session import SessionSettings, open_session
+from streamgauge.lookup import find_workload
+from streamgauge.report.terminal.console import console, plain_table
 
 LEVEL = 0.05
 PLAIN, WINDOWED = "streambench-wordcount", "streambench-windowed-wordcount"

@@ -16,11 +16,11 @@ from statistics import median
 
 import streamgauge as sg
 from fixed_cost import build
-from streamgauge.engine.session import Session, SessionSettings, temporary_session
-from streamgauge.engine.source import with_events
+from streamgauge.engine.spark.session import Session, SessionSettings, temporary_session
+from streamgauge.engine.spark.source import with_events
 from streamgauge.events import event_stream
-from streamgauge.report.console import console, plain_table
-from streamgauge.report.progress import progress_display
+from streamgauge.report.terminal.console import console, plain_table
+from streamgauge.report.terminal.progress import progress_display
 from streamgauge.units import format_rate
 
 TOLERANCE = 0.1

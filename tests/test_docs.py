@@ -50,8 +50,37 @@ def test_every_python_block_of_the_documentation_compiles():
         compile(text.replace(">>> ", "").replace("... ", ""), page, "exec")
 
 
+def anchors(text: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", BLOCK.sub("", text), re.MULTILINE)
+    found: dict[str, int] = {}
+    for heading in headings:
+        plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading)
+        anchor = re.sub(r"[^\w\- ]", "", plain.lower()).replace(" ", "-")
+        found[anchor] = found.get(anchor, -1) + 1
+    return {f"{anchor}-{n}" if n else anchor for anchor, times in found.items() for n in range(times + 1)}
+
+
+def dead_links(page: Path) -> list[str]:
+    """Return the links of a page to files or headings that do not exist."""
+    dead = []
+    for target in re.findall(r"\]\(([^)\s]+)[^)]*\)", BLOCK.sub("", page.read_text())):
+        name, _, anchor = target.partition("#")
+        to = page.parent / name if name else page
+        if not name.startswith("http") and not (to.exists() and (not anchor or anchor in anchors(to.read_text()))):
+            dead.append(target)
+    return dead
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_of_the_documentation_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text()):
-        if not target.startswith("http"):
-            assert (page.parent / target).exists(), target
+    assert dead_links(page) == []
+
+
+def test_links_to_missing_files_and_headings_are_found(tmp_path):
+    (tmp_path / "other.md").write_text("# Some `code`, and more\n## Twice\n## Twice\n```sh\n# no heading\n```\n")
+    right = ["other.md", "other.md#some-code-and-more", "other.md#twice-1", "#own", "https://example.org/#x"]
+    wrong = ["none.md", "other.md#some", "other.md#twice-2", "other.md#no-heading", "#twice"]
+    page = tmp_path / "page.md"
+    page.write_text("# Own\n" + "\n".join(f"[x]({target})" for target in (*right, *wrong)))
+    assert dead_links(page) == wrong

@@ -1,3 +1,5 @@
+import signal
+
 import pytest
 
 from streamgauge import errors
@@ -8,7 +10,6 @@ EXIT_CODES = {
     "InvalidExperimentError": 3,
     "EnvironmentNotReadyError": 4,
     "RunFailedError": 5,
-    "ThresholdError": 6,
     "UnknownVerdictError": 7,
 }
 
@@ -26,9 +27,9 @@ def test_the_tree_has_no_other_branches():
 
 
 def test_the_exit_codes_of_verdicts_are_those_of_their_errors():
-    assert errors.ThresholdError.exit_code == errors.EXIT_FAIL
     assert errors.UnknownVerdictError.exit_code == errors.EXIT_UNKNOWN
-    assert (errors.EXIT_OK, errors.EXIT_BUG, errors.EXIT_INTERRUPTED) == (0, 1, 130)
+    assert (errors.EXIT_OK, errors.EXIT_BUG, errors.EXIT_FAIL, errors.EXIT_INTERRUPTED) == (0, 1, 6, 130)
+    assert errors.EXIT_BROKEN_PIPE == 128 + signal.SIGPIPE
 
 
 def test_the_tree_is_drawn_at_the_top_of_the_module():

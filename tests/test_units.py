@@ -76,7 +76,7 @@ def test_a_printed_rate_is_read_back_to_four_digits(rate_per_s):
 
 @pytest.mark.parametrize(("text", "count"), [("1", 1), ("20k", 20_000), ("1.5k", 1500), ("2M", 2_000_000), (7, 7)])
 def test_counts_are_whole_numbers_with_magnitudes(text, count):
-    found = parse_count(text, where="--events")
+    found = parse_count(text, where="--count")
     assert found == count
     assert isinstance(found, int)
 
@@ -84,14 +84,14 @@ def test_counts_are_whole_numbers_with_magnitudes(text, count):
 @pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "abc", "nan", "inf", "1e400", "1e17", "5/s", "10 s", True])
 def test_what_is_no_count_is_refused_where_it_was_written(text):
     with pytest.raises(UsageError, match="is not a count") as caught:
-        parse_count(text, where="--events")
-    assert caught.value.where == "--events"
+        parse_count(text, where="--count")
+    assert caught.value.where == "--count"
     assert caught.value.remedy
 
 
 @given(st.integers(1, 2**53))
 def test_a_count_survives_being_written_and_read(count):
-    assert parse_count(str(count), where="--events") == count
+    assert parse_count(str(count), where="--count") == count
 
 
 @pytest.mark.parametrize(

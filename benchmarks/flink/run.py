@@ -169,7 +169,7 @@ def check(options: argparse.Namespace) -> bool:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--events", type=int, help=f"default {SPEED_EVENTS}, with --check {CHECK_EVENTS}")
+    parser.add_argument("--count", dest="events", type=int, help=f"default {SPEED_EVENTS}, with --check {CHECK_EVENTS}")
     parser.add_argument("--rate", type=int, help=f"per second of event time: {SPEED_RATE_PER_S} or {CHECK_RATE_PER_S}")
     parser.add_argument("--queries", type=lambda text: text.split(","), default=QUERIES, help="for example q0,q5")
     parser.add_argument("--cores", type=int, default=2)

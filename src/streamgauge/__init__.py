@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING, Any
 from streamgauge._version import __version__
 
 if TYPE_CHECKING:
-    from streamgauge.experiment.attach import Attachment, attach
-    from streamgauge.experiment.compare import Comparisons, compare
-    from streamgauge.experiment.doctor import examine
-    from streamgauge.experiment.fault import fault
-    from streamgauge.experiment.fault_result import Fault
-    from streamgauge.experiment.generate import Generation, generate
-    from streamgauge.experiment.imported import Imported, import_event_log
-    from streamgauge.experiment.load import Loaded, load
-    from streamgauge.experiment.plan import make_plan
-    from streamgauge.experiment.predict import Predictions, predict, predict_all
-    from streamgauge.experiment.run import Run, run
-    from streamgauge.experiment.scale import Scale, scale
-    from streamgauge.experiment.suite import SuiteResult, repeat, run_suite
-    from streamgauge.experiment.surge import Surge, surge
-    from streamgauge.experiment.sustain import Sustained, sustain
-    from streamgauge.experiment.verification import Verifications, verify
+    from streamgauge.conclude.comparison import Comparisons, compare
+    from streamgauge.experiments.doctor import examine
+    from streamgauge.experiments.generate import Generation, generate
+    from streamgauge.experiments.load import Loaded, load
+    from streamgauge.experiments.plan import make_plan
+    from streamgauge.experiments.scale import Scale, scale
+    from streamgauge.experiments.suite import repeat, run_suite
+    from streamgauge.experiments.suite_result import SuiteResult
+    from streamgauge.experiments.surge import Surge, surge
+    from streamgauge.experiments.sustain import Sustained, sustain
+    from streamgauge.experiments.verify_all import Verifications, verify
+    from streamgauge.faults.fault import fault
+    from streamgauge.faults.result import Fault
     from streamgauge.model import Prediction
+    from streamgauge.observe.attach import Attachment, attach
+    from streamgauge.observe.import_log import Imported, import_event_log
+    from streamgauge.predicting.predict import Predictions, predict, predict_all
+    from streamgauge.running.lifecycle import Run, run
     from streamgauge.store import list_runs, open_run
     from streamgauge.verdict import Verdict
     from streamgauge.workloads import catalogue
@@ -72,46 +73,39 @@ __all__ = [
 ]
 
 # Names are imported when they are first used, so that importing the package costs nothing.
-_HOMES = {
-    "Attachment": "experiment.attach",
-    "Comparisons": "experiment.compare",
-    "Fault": "experiment.fault_result",
-    "Generation": "experiment.generate",
-    "Imported": "experiment.imported",
-    "Loaded": "experiment.load",
-    "Prediction": "model",
-    "Predictions": "experiment.predict",
-    "Run": "experiment.run",
-    "Scale": "experiment.scale",
-    "SuiteResult": "experiment.suite",
-    "Surge": "experiment.surge",
-    "Sustained": "experiment.sustain",
-    "Verdict": "verdict",
-    "Verifications": "experiment.verification",
-    "attach": "experiment.attach",
-    "catalogue": "workloads",
-    "compare": "experiment.compare",
-    "examine": "experiment.doctor",
-    "fault": "experiment.fault",
-    "generate": "experiment.generate",
-    "import_event_log": "experiment.imported",
-    "list_runs": "store",
-    "load": "experiment.load",
-    "make_plan": "experiment.plan",
-    "open_run": "store",
-    "predict": "experiment.predict",
-    "predict_all": "experiment.predict",
-    "repeat": "experiment.suite",
-    "run": "experiment.run",
-    "run_suite": "experiment.suite",
-    "scale": "experiment.scale",
-    "surge": "experiment.surge",
-    "sustain": "experiment.sustain",
-    "verify": "experiment.verification",
+_EXPORTS = {
+    "conclude.comparison": "Comparisons compare",
+    "experiments.doctor": "examine",
+    "experiments.generate": "Generation generate",
+    "experiments.load": "Loaded load",
+    "experiments.plan": "make_plan",
+    "experiments.scale": "Scale scale",
+    "experiments.suite": "repeat run_suite",
+    "experiments.suite_result": "SuiteResult",
+    "experiments.surge": "Surge surge",
+    "experiments.sustain": "Sustained sustain",
+    "experiments.verify_all": "Verifications verify",
+    "faults.fault": "fault",
+    "faults.result": "Fault",
+    "model": "Prediction",
+    "observe.attach": "Attachment attach",
+    "observe.import_log": "Imported import_event_log",
+    "predicting.predict": "Predictions predict predict_all",
+    "running.lifecycle": "Run run",
+    "store": "list_runs open_run",
+    "verdict": "Verdict",
+    "workloads": "catalogue",
 }
+_HOMES = {name: home for home, names in _EXPORTS.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'streamgauge' has no attribute '{name}'")
+    # What notebooks show of runs.
+    import_module("streamgauge.report.notebook")
     return getattr(import_module(f"streamgauge.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -5,7 +5,6 @@ StreamgaugeError                 exit code
 ├── InvalidExperimentError       3   a file, parameter or user function describes no valid experiment
 ├── EnvironmentNotReadyError     4   Java, a port, a disk or a service is missing
 ├── RunFailedError               5   the run started and broke
-├── ThresholdError               6   a threshold or comparison says no
 └── UnknownVerdictError          7   the evidence is missing
 
 A message has three parts: what is wrong (with the value), where, and what to do.
@@ -20,7 +19,9 @@ EXIT_OK = 0
 EXIT_BUG = 1
 EXIT_FAIL = 6
 EXIT_UNKNOWN = 7
+# As the shell reports a program that a signal ends: 128 and the number of SIGINT or SIGPIPE.
 EXIT_INTERRUPTED = 130
+EXIT_BROKEN_PIPE = 141
 
 
 class StreamgaugeError(Exception):
@@ -63,12 +64,6 @@ class RunFailedError(StreamgaugeError):
     """The run started and broke; what was measured until then is stored."""
 
     exit_code = 5
-
-
-class ThresholdError(StreamgaugeError):
-    """A threshold is not met or a regression is found."""
-
-    exit_code = EXIT_FAIL
 
 
 class UnknownVerdictError(StreamgaugeError):

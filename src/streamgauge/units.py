@@ -9,6 +9,9 @@ _QUANTITY = re.compile(r"^\s*([+-]?(?:\d+(?:_\d{3})*(?:\.\d*)?|\.\d+)(?:[eE][+-]
 _MAGNITUDES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}
 _DURATIONS_S = {"us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 MAX_RATE_PER_S = 1e9
+MAX_CORES = 1024
+MAX_PARTITIONS = 100_000
+MAX_SEED = 2**63 - 1
 
 
 def _split(text: str) -> tuple[float, str] | None:
@@ -43,7 +46,7 @@ def parse_rate(text: str | float, *, where: str = "--rate") -> float:
 def parse_count(text: str | int, *, where: str) -> int:
     """Read a whole number of things, 1 or more.
 
-    >>> parse_count("20k", where="--events")
+    >>> parse_count("20k", where="--count")
     20000
     """
     parts = _split(str(text))

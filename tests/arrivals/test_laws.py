@@ -2,6 +2,7 @@
 
 import math
 import time
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -21,6 +22,8 @@ from streamgauge.arrivals import (
     Steps,
     parse_law,
 )
+from streamgauge.arrivals import law as law_module
+from streamgauge.arrivals import schedule as schedule_module
 from streamgauge.errors import UsageError
 
 from .samples import certain_laws, composed, poissons
@@ -284,3 +287,26 @@ def test_a_load_with_too_many_changes_is_refused_before_it_fills_the_memory():
 def test_l5_parameters_out_of_range_are_refused(make):
     with pytest.raises(UsageError):
         make()
+
+
+@settings(deadline=None, max_examples=60)
+@given(all_laws, durations)
+def test_a_schedule_is_the_same_in_however_many_parts_it_is_compiled(law, duration_s):
+    whole = law.schedule(duration_s)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(law_module, "PART_KNOTS", 7)
+        assert law.schedule(duration_s) == whole
+
+
+@pytest.mark.parametrize("text", ["poisson(rate=10k)", "sine(peak=10k)", "ramp(from=0, to=10k, over=24h)"])
+def test_the_memory_of_a_schedule_of_a_day_is_bounded(text, monkeypatch):
+    """Told from an hour and two of them: a knot takes 16 bytes, and hardly more while it is compiled."""
+    for module in (law_module, schedule_module):
+        monkeypatch.setattr(module, "PART_KNOTS", 1 << 14)
+    law, peaks = parse_law(text, rate_per_s=1.0), []
+    for hours in (1, 2):
+        tracemalloc.start()
+        law.schedule(3600.0 * hours)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[0] + 23 * (peaks[1] - peaks[0]) < 250e6

@@ -182,6 +182,7 @@ MISTAKES = [
     "trace(file=load.csv, scale=0)",
     "10k",
     "2 * 3",
+    "(2 * 3) + sine",
     "sine * sine",
     "sine * 20s",
     "sine * -1",

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.arrivals import Arrivals, Schedule
+from streamgauge.arrivals import schedule as schedule_module
 
 
 @st.composite
@@ -139,3 +140,33 @@ def test_evenly_spaced_arrivals_lie_on_one_line():
     arrivals = Arrivals.spaced([5, 6, 9], load_us=100, period_us=3, base=5)
     assert arrivals.time_us.tolist() == [100, 103, 112]
     assert arrivals.at(np.array([4, 5, 6])).tolist() == [97, 100, 103]
+
+
+def test_a_file_is_what_numpy_saves_and_a_long_one_is_mapped(tmp_path, monkeypatch):
+    short = Schedule(np.array([0, 10, 20]), np.array([0, 3, 3]))
+    short.save(tmp_path / "short.npy")
+    np.save(tmp_path / "numpy.npy", np.stack([short.time_us, short.count]))
+    assert (tmp_path / "short.npy").read_bytes() == (tmp_path / "numpy.npy").read_bytes()
+    assert not isinstance(Schedule.load(tmp_path / "short.npy").count.base, np.memmap)
+    monkeypatch.setattr(schedule_module, "MAPPED_BYTES", 0)
+    mapped = Schedule.load(tmp_path / "short.npy")
+    assert isinstance(mapped.count, np.memmap)
+    assert mapped == short
+    assert all_times(mapped).tolist() == all_times(short).tolist()
+
+
+@pytest.mark.parametrize("fault", ["time", "count", "product"])
+@pytest.mark.parametrize("at", [1, 3, 4, 9])
+def test_a_wrong_knot_is_found_in_every_part(monkeypatch, fault, at):
+    monkeypatch.setattr(schedule_module, "PART_KNOTS", 4)
+    time_us, count = np.arange(0, 100, 10), np.arange(10)
+    assert Schedule(time_us, count).total == 9
+    if fault == "time":
+        time_us[at] = time_us[at - 1]
+    elif fault == "count":
+        count[at] = count[at - 1] - 1
+    else:
+        time_us[at:] += 2**40
+        count[at:] += 2**23
+    with pytest.raises(ValueError, match="exact arithmetic" if fault == "product" else "must have"):
+        Schedule(time_us, count)

@@ -135,6 +135,8 @@ def test_a_file_that_is_no_load_is_refused_with_its_line(write, text, message):
 def test_a_mistake_in_a_parquet_file_is_named_by_its_row(write):
     pq.write_table(pa.table({"time_s": [0.0, 1.0, 2.0], "rate_per_s": [1.0, None, 3.0]}), "load.parquet")
     assert mistake("load.parquet").startswith("load.parquet, row 2: rate_per_s is missing")
+    pq.write_table(pa.table({"time_s": [0.0, 1.0, 2.0], "rate_per_s": [1.0, 3.0, None]}), "load.parquet")
+    assert mistake("load.parquet").startswith("load.parquet, row 3: rate_per_s is missing")
 
 
 @pytest.mark.parametrize(

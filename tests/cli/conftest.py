@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
+from made_runs.stored_runs import store_summary
 from streamgauge.cli.main import main
 from streamgauge.clock import ManualClock
-from streamgauge.store import RunWriter
+from streamgauge.extras import EXTRAS
 
 # 2026-11-15 19:45:03 UTC
 START_S = 1_794_771_903.25
@@ -60,15 +61,28 @@ def without_java(monkeypatch, tmp_path):
 
 
 @pytest.fixture
+def without_extras(monkeypatch):
+    """An installation without the packages of any extra, as far as this process goes."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in EXTRAS]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [_Missing(), *sys.meta_path])
+
+
+class _Missing:
+    """Finds no package of an extra, as if it were not installed."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name in EXTRAS:
+            raise ModuleNotFoundError(f"No module named '{name}'", name=name)
+
+
+@pytest.fixture
 def store(tmp_path) -> Callable[..., Path]:
     """Store finished runs in ./runs, each one second after the one before."""
     clock = ManualClock(wall_offset_s=START_S)
 
     def one(summary: dict[str, Any] | None = None, *, status="finished", reasons=()) -> Path:
         clock.sleep(1.0)
-        writer = RunWriter.create(tmp_path / "runs", workload="ysb", document={}, clock=clock)
-        verdict = summary["verdict"] if summary else "unknown"
-        writer.finish(status, summary=summary, verdict=verdict, reasons=list(reasons))
-        return writer.path
+        return store_summary(tmp_path / "runs", summary, status=status, reasons=reasons, clock=clock).path
 
     return one

@@ -2,12 +2,12 @@ import json
 
 import pytest
 
-from experiment.samples import evidence
+from made_runs.samples import evidence
 from streamgauge import __version__
+from streamgauge.conclude.summary import summarise
 from streamgauge.events import event_streams
-from streamgauge.experiment import doctor
-from streamgauge.experiment.run import Run
-from streamgauge.experiment.summary import summarise
+from streamgauge.experiments import doctor
+from streamgauge.running.lifecycle import Run
 from streamgauge.store import open_run
 from streamgauge.workloads import catalogue
 
@@ -40,6 +40,16 @@ def test_the_list_is_one_document_with_json(call):
     assert [w["name"] for w in document["workloads"]] == list(catalogue())
     assert all(w["question"] for w in document["workloads"])
     assert {s["name"] for s in document["event_streams"]} == set(event_streams())
+    assert {"suite:smoke", "suite:routing"} <= {s["name"] for s in document["suites"] if s["summary"]}
+    assert "prototype:windowed" in {p["name"] for p in document["prototypes"] if p["summary"]}
+
+
+@pytest.mark.parametrize("command", ["run", "plan"])
+def test_a_suite_that_the_package_does_not_have_is_refused_with_the_closest_name(call, command):
+    result = call(command, "suite:smok")
+    assert result.code == 2
+    assert 'no suite "smok"' in result.err
+    assert "did you mean `smoke`?" in result.err
 
 
 def test_the_list_is_a_table_without(call):
@@ -119,6 +129,7 @@ def test_runs_are_looked_for_where_the_user_says(call, store, summary, tmp_path,
 
 def test_the_doctor_s_findings_are_one_document(call, monkeypatch):
     monkeypatch.setattr(doctor, "MINIMUM_DISK_BYTES", 1)
+    monkeypatch.setattr(doctor, "WATCH_S", 0.01)
     document = call("doctor", "--json").document
     assert document["verdict"] in ("pass", "fail")
     for check in document["checks"]:
@@ -155,16 +166,16 @@ def test_k2_a_run_leaves_with_the_exit_code_of_its_verdict(call, store, summary,
         stored = open_run(path.parent, path.name)
         return Run(stored.run_id, path, {"run_id": stored.run_id, **stored.document["summary"]})
 
-    monkeypatch.setattr("streamgauge.experiment.run.run", measure)
+    monkeypatch.setattr("streamgauge.running.lifecycle.run", measure)
     result = call("run", "ysb", "--rate", "5k", "--set", "campaigns=7", "--conf", "spark.a=b=c", "--json")
     assert result.code == code
     assert result.document["verdict"] == changes.get("verdict", "pass")
     assert (asked["workload"], asked["rate"]) == ("ysb", "5k")
-    assert (asked["load"], asked["arrivals"]) == (None, None), "the workload decides what the user leaves open"
+    assert {"load", "arrivals", "duration"}.isdisjoint(asked), "the workload or the table decides the rest"
     assert asked["parameters"] == {"campaigns": "7"}
     assert asked["conf"] == {"spark.a": "b=c"}
     assert call("run", "ysb", "--load", "offline").code == code
-    assert (asked["load"], asked["rate"]) == ("offline", None)
+    assert asked["load"] == "offline"
 
 
 def test_f6_a_killed_run_is_shown_as_interrupted(call, store, tmp_path):

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from cli.test_process import imported
-from experiment.samples import evidence
-from experiment.test_compare import Shelf, slowed
+from made_runs.samples import evidence
+from made_runs.shelf import Shelf, slower
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,7 @@ def test_the_terminal_shows_the_verdict_first_then_words_and_the_numbers_of_the_
     words = " ".join(" ".join(lines).split())
     for sentence in document["comparisons"][0]["words"]:
         assert sentence in words
-    row = next(line for line in lines if line.startswith("mean batch duration")).split()
+    row = next(line for line in lines if line.startswith("batch duration mean")).split()
     metric = next(m for m in document["metrics"] if m["name"] == "batch_duration_s.mean")
     assert row[3:7] == [f"{1000 * metric['a']:.3g}", "ms", f"{1000 * metric['b']:.3g}", "ms"]
     assert row[7] == f"{100 * metric['change']:+.0f}"
@@ -74,7 +74,7 @@ def test_several_sides_end_with_the_verdict_over_all(compare, shelf, sides):
 def test_what_differs_and_what_is_doubtful_is_shown(compare, shelf):
     a = shelf.one()
     b = shelf.store(
-        slowed(evidence(limit=400), 1.0), master="local[1]", max_rows_per_batch=None, environment={"java": "21"}
+        slower(evidence(limit=400), 1.0), master="local[1]", max_rows_per_batch=None, environment={"java": "21"}
     )
     result = compare(a, b)
     text = " ".join(result.out.split())
@@ -105,7 +105,7 @@ def test_different_workloads_end_with_3(compare, shelf):
         (["RUN", "RUN"], "both sides are the run"),
         (["RUN", "nothing"], "unknown run"),
         (["RUN", "RUN", "--confidence", "sure"], "is no share"),
-        (["RUN", "RUN", "--format", "markdown"], "is no format"),
+        (["RUN", "RUN", "--format", "markdown"], "is not a format"),
     ],
 )
 def test_wrong_usage_ends_with_2_and_helps(call, tmp_path, arguments, words):

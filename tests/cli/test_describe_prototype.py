@@ -1,14 +1,14 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from streamgauge.prototype.calibration import Calibration, Line, Machine, Point
+from streamgauge.bundle import FOLDER
+from streamgauge.prototype.calibration import CostLine, CostPoint, CycleCalibration, Platform
 from streamgauge.verdict import Verdict
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "prototypes"
+EXAMPLES = FOLDER / "prototypes"
 DIAMOND = str(EXAMPLES / "diamond.yaml")
 
 
@@ -21,8 +21,8 @@ def cache(tmp_path, monkeypatch):
 
 
 def calibrate(folder, machine):
-    line = Line(2.0, 1.9, 2.1, 0.0, (Point(500, 1000, 1000.0, 0.0),))
-    Calibration("2026-11-16T08:00:00+00:00", machine, {"native": line, "arrow": line}, Verdict.PASS).write(folder)
+    line = CostLine(2.0, 1.9, 2.1, 0.0, (CostPoint(500, 1000, 1000.0, 0.0),))
+    CycleCalibration("2026-11-16T08:00:00+00:00", machine, {"native": line, "arrow": line}, Verdict.PASS).write(folder)
 
 
 def test_a_prototype_is_drawn(call):
@@ -48,7 +48,7 @@ def test_every_example_is_described(call):
 
 
 def test_loads_are_shown_as_time_on_a_calibrated_machine(call, cache):
-    from streamgauge.experiment.calibrate import this_machine
+    from streamgauge.prototyping.calibrate import this_machine
 
     calibrate(cache, this_machine())
     document = call("describe", DIAMOND, "--json").document
@@ -58,7 +58,7 @@ def test_loads_are_shown_as_time_on_a_calibrated_machine(call, cache):
 
 
 def test_a_calibration_of_another_machine_is_not_used_and_that_is_said(call, cache):
-    calibrate(cache, Machine("an abacus", None, None))
+    calibrate(cache, Platform("an abacus", None, None))
     document = call("describe", DIAMOND, "--json").document
     assert document["load_per_tuple"]["cpu_us"] is None
     assert "abacus" in document["warnings"][0]

@@ -1,6 +1,7 @@
 """Each exit code is reached, also by runs that saw nothing, and what needs no Spark starts at once."""
 
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -8,15 +9,16 @@ from dataclasses import replace
 
 import pytest
 
-from experiment.samples import evidence
+from made_runs.event_logs import NEWEST
+from made_runs.samples import evidence
+from streamgauge.conclude.summary import summarise
 from streamgauge.errors import RunFailedError
-from streamgauge.experiment.run import Run
-from streamgauge.experiment.summary import summarise
+from streamgauge.running.lifecycle import Run
 
 BROKEN = """
 import sys
 from streamgauge.cli.main import main
-from streamgauge.report import catalogue
+from streamgauge.report.terminal import catalogue
 
 def broken(*_):
     raise ZeroDivisionError("our bug")
@@ -34,7 +36,7 @@ def measured(monkeypatch, store):
     def one(summary):
         path = store(json.loads(json.dumps(summary)))
         found = Run(path.name, path, {"run_id": path.name, **summary})
-        monkeypatch.setattr("streamgauge.experiment.run.run", lambda *_, **__: found)
+        monkeypatch.setattr("streamgauge.running.lifecycle.run", lambda *_, **__: found)
 
     return one
 
@@ -49,7 +51,7 @@ def test_k2_a_failed_run_ends_with_5_and_says_what_to_do(call, monkeypatch):
     def fail(*_, **__):
         raise RunFailedError("the streaming query failed: boom", remedy="look into spark.log")
 
-    monkeypatch.setattr("streamgauge.experiment.run.run", fail)
+    monkeypatch.setattr("streamgauge.running.lifecycle.run", fail)
     result = call("run", "ysb")
     assert (result.code, result.out) == (5, "")
     assert result.err == "error: the streaming query failed: boom\n  look into spark.log\n"
@@ -59,6 +61,66 @@ def test_k2_a_bug_of_ours_ends_with_1_and_its_traceback():
     done = subprocess.run([sys.executable, "-c", BROKEN], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "ZeroDivisionError: our bug" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (["run", "ysb", "--quiet"], "spark"),
+        (["run", "suite:smoke", "--quiet"], "spark"),
+        (["run", "ysb", "--repeat", "2", "--quiet"], "spark"),
+        (["run", "mine.py:build", "--quiet"], "spark"),
+        (["sustain", "ysb", "--quiet"], "spark"),
+        (["scale", "ysb", "--quiet"], "spark"),
+        (["surge", "ysb", "--quiet"], "spark"),
+        (["verify", "ysb", "--quiet"], "spark"),
+        (["generate", "ysb", "--quiet"], "spark"),
+        (["prototype", "calibrate", "--quiet"], "spark"),
+        (["model", "calibrate", "ysb", "--quiet"], "spark"),
+        (["model", "evaluate", "--quick", "--quiet"], "spark"),
+        (["load", "ysb", "--kafka", "127.0.0.1:1"], "kafka"),
+        (["run", "ysb", "--source", "kafka", "--kafka", "127.0.0.1:1", "--quiet"], "kafka"),
+        (["run", "ysb", "--sink", "redis", "--redis", "127.0.0.1:1", "--quiet"], "redis"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_a_missing_extra_is_named_by_every_command_that_needs_it(call, without_extras, tmp_path, arguments, extra):
+    (tmp_path / "mine.py").write_text("from pyspark.sql import functions\n\ndef build(df):\n    return df\n")
+    result = call(*arguments)
+    assert result.code == 4
+    assert f'is not installed\n  pip install "streamgauge[{extra}]"\n' in result.err
+    assert "Traceback" not in result.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["list"], ["describe", "ysb"], ["plan", "ysb"], ["plan", "suite:smoke"], ["runs", "list"]]
+)
+def test_commands_that_start_nothing_need_no_extra(call, without_extras, arguments):
+    assert call(*arguments).code == 0
+
+
+def test_stored_runs_need_no_extra(call, without_extras):
+    first, second = (call("runs", "import", str(NEWEST), "--query", "clicks", "--json") for _ in range(2))
+    ids = [found.document["runs"][0]["run_id"] for found in (first, second)]
+    assert call("report", *ids).code == 0
+    assert call("runs", "export", ids[0]).code == 0
+    assert call("compare", *ids).code == 7
+    assert call("predict", ids[0], "--rate", "2k").code in (0, 7)
+
+
+@pytest.mark.parametrize("arguments", [["list"], ["describe", "ysb", "--json"], ["--help"]])
+def test_a_reader_that_has_gone_ends_a_command_in_silence(arguments, tmp_path):
+    command = [sys.executable, "-m", "streamgauge", *arguments]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, cwd=tmp_path, timeout=60)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_json_is_what_the_parser_makes_of_it_and_not_a_word_of_the_command_line(call):
+    result = call("runs", "show", "--", "--json")
+    assert (result.code, result.out) == (2, "")
 
 
 @pytest.mark.parametrize("kept", [0, 1])

@@ -6,12 +6,10 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from experiment.samples import ORIGIN_US, at_us, evidence
-from experiment.test_stored import kill, progress
-from report.test_html_report import healthy_evidence, store_run
-from streamgauge.clock import ManualClock
-from streamgauge.experiment.stored import summary_of
-from streamgauge.store import RunWriter
+from made_runs.samples import evidence
+from made_runs.stored_runs import begin_run, failed_run, kill, store_run
+from report.test_html_report import healthy_evidence
+from streamgauge.conclude.stored_run import summary_of
 
 TABLES = ["batches", "tasks", "resources", "latency"]
 
@@ -38,6 +36,12 @@ def test_the_summary_is_a_table_of_keys(call, stored, tmp_path):
     assert rows["processed_rate_per_s"]["value"] == summary["processed_rate_per_s"]
     assert rows["end_to_end_latency_s.p95"]["value"] == summary["end_to_end_latency_s"]["p95"]
     assert (rows["verdict"]["text"], rows["verdict"]["value"]) == ("pass", None)
+    named = {key: (rows[key]["title"], rows[key]["unit"]) for key in ("state.bytes_max", "batches", "verdict")}
+    assert named == {
+        "state.bytes_max": ("state, most bytes", "bytes"),
+        "batches": ("measured micro-batches", None),
+        "verdict": (None, None),
+    }
     assert (rows["offline_rate_per_s"]["text"], rows["offline_rate_per_s"]["value"]) == (None, None)
     assert rows["findings.0.question"]["text"] == "evidence"
 
@@ -99,15 +103,7 @@ def test_json_output_lists_the_files(call, stored):
 
 def test_a_killed_run_is_exported_as_far_as_its_reports_tell(call, tmp_path):
     run = evidence()
-    configuration = run.settings.document() | {"parameters": {}}
-    writer = RunWriter.create(
-        tmp_path / "runs", workload="ysb", document={"configuration": configuration}, clock=ManualClock()
-    )
-    writer.write_schedule(run.schedule)
-    writer.update(load={"origin_us": ORIGIN_US, "closed_us": at_us(25.0)})
-    for one in run.batches[:30]:
-        writer.append_progress(progress(one))
-    kill(writer)
+    kill(begin_run(tmp_path / "runs", run, run.batches[29].started_us))
     result = call("runs", "export", "latest", "--format", "json", "--output", "killed.json")
     assert result.code == 0
     assert "not written, because the run has none: tasks, resources" in result.err
@@ -118,8 +114,7 @@ def test_a_killed_run_is_exported_as_far_as_its_reports_tell(call, tmp_path):
 
 
 def test_a_run_that_ended_before_its_load_has_its_summary_only(call, tmp_path):
-    writer = RunWriter.create(tmp_path / "runs", workload="ysb", document={}, clock=ManualClock())
-    writer.finish("failed", verdict="unknown", reasons=["no Java 17 or newer was found"])
+    failed_run(tmp_path / "runs")
     result = call("runs", "export", "latest", "--format", "csv", "--output", "out")
     assert result.code == 0
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["summary.csv"]

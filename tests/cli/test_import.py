@@ -2,7 +2,7 @@
 
 import pytest
 
-from experiment.event_logs import FOLDER, NEWEST, batches, golden, head, steady, tail, without, write
+from made_runs.event_logs import FOLDER, NEWEST, batches, golden, head, steady, tail, without, write
 
 
 def test_an_import_names_its_runs_and_they_can_be_shown(call):

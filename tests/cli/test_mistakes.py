@@ -17,7 +17,7 @@ USAGE = [
     (["run", "ysb", "--set", "capaigns=3"], '--set: ysb has no parameter "capaigns"', "did you mean `campaigns`?"),
     (["run", "ysb", "--set", "campaigns"], '--set: "campaigns" is not NAME=VALUE', "--set name=value"),
     (["run", "ysb", "--conf", "=x"], '--conf: "=x" is not NAME=VALUE', "--conf name=value"),
-    (["run", "ysb", "--cores", "0"], "--cores: 0 cores", "use 1 to"),
+    (["run", "ysb", "--cores", "0"], '--cores: "0" cannot', "use a whole number from 1 to 1024"),
     (["run", "ysb", "--cores", "2", "--master", "local[2]"], "exclude each other", "--cores N alone"),
     (["run", "ysb", "--arrivals", "foo"], '--arrivals: unknown arrival law "foo"', "constant"),
     (["run", "ysb", "--sink", "foo"], '--sink: "foo"', "noop"),
@@ -28,17 +28,26 @@ USAGE = [
         "--kafka-option: sasl.password is",
         "@FILE",
     ),
-    (["load", "ysb", "--format", "avro"], '--format: "avro"', "binary, json"),
+    (["load", "ysb", "--record-format", "avro"], '--record-format: "avro"', "binary, json"),
     (["run", "ysb", "--mode", "x"], '--mode: "x"', "micro-batch"),
     (["run", "ysb", "--load", "ofline"], '--load: "ofline"', "did you mean `offline`?"),
     (["run", "ysb", "--trigger", "xx"], '--trigger: "xx" is not a duration', "ms, s, min or h"),
-    (["run", "ysb", "--seed", "99999999999999999999"], "--seed: seed 99999999999999999999", "use -"),
+    (["run", "ysb", "--seed", "99999999999999999999"], '--seed: "99999999999999999999"', "from -9223372036854775807"),
     (["run", "ysb", "--events", "hibench"], "--events: ysb has its own events", "file.py:function"),
     (["run", "absent.py:build"], "absent.py", "path of a Python file"),
-    (["run", "absent.py"], "names no function", ":build"),
+    (["run", "absent.py"], "does not name a function", ":build"),
     (["runs", "show", "nothing"], 'unknown run "nothing"', "streamgauge run"),
     (["runs", "remove", "nothing"], 'unknown run "nothing"', "streamgauge run"),
     (["generate", "ysb", "--format", "xml"], '--format: the ysb events have no format "xml"', "known names"),
+    (["run", "ysb", "--latency", "record"], "--latency: renamed to --timing", "use --timing"),
+    (["plan", "ysb", "--latency=record"], "--latency: renamed to --timing", "use --timing"),
+    (["run", "ysb", "--format", "binary"], "--format: renamed to --record-format", "use --record-format"),
+    (["load", "ysb", "--format", "binary"], "--format: renamed to --record-format", "use --record-format"),
+    (["model", "calibrate", "ysb", "--latency", "record"], "--latency: renamed to --timing", "use --timing"),
+    (["sustain", "ysb", "--latency", "p95<2s"], "--latency: renamed to --limit", "use --limit"),
+    (["generate", "ysb", "--events", "5k"], "--events: renamed to --count", "use --count"),
+    (["verify", "ysb", "--events", "5k"], "--events: renamed to --count", "use --count"),
+    (["fault", "ysb", "--sequence", "7", "--count", "4"], "--count: renamed to --length", "use --length"),
 ]
 
 
@@ -112,7 +121,7 @@ def test_without_java_a_run_ends_with_4_and_is_stored_as_failed(call, without_ja
     assert result.code == 4
     assert "no Java 17 or newer was found" in result.err
     assert "apt-get install openjdk-17-jre-headless" in result.err
-    assert "what there is of the run is stored in runs/" in result.err
+    assert "partial results are in runs/" in result.err
     assert "Traceback" not in result.err
     (row,) = call("runs", "list", "--json").document["runs"]
     assert (row["status"], row["verdict"]) == ("failed", "unknown")
@@ -175,7 +184,7 @@ def test_a_bug_of_ours_keeps_its_traceback(call, monkeypatch):
     def broken(*_):
         raise ZeroDivisionError("our bug")
 
-    monkeypatch.setattr("streamgauge.report.catalogue.print_list", broken)
+    monkeypatch.setattr("streamgauge.report.terminal.catalogue.print_list", broken)
     with pytest.raises(ZeroDivisionError, match="our bug"):
         call("list")
 
@@ -184,5 +193,5 @@ def test_k2_ctrl_c_ends_with_130(call, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("streamgauge.report.catalogue.print_list", interrupted)
+    monkeypatch.setattr("streamgauge.report.terminal.catalogue.print_list", interrupted)
     assert call("list").code == 130

@@ -1,6 +1,6 @@
 import pytest
 
-from experiment.modelled_runs import ModelledRun
+from made_runs.modelled_runs import ModelledRun
 
 KEYS = {"mean", "p50", "p95", "low", "high"}
 
@@ -73,9 +73,9 @@ def test_too_little_data_ends_with_seven_and_says_what_is_missing(call, tmp_path
     ("options", "word"),
     [
         (("--cores", "0"), "0 cores"),
-        (("--sweep", "rate=9:1"), "no rates to go through"),
+        (("--sweep", "rate=9:1"), "no rates between its ends"),
         (("--sweep", "rate=1k:9k", "--rate", "5k"), "exclude each other"),
-        (("--output", "p.pdf"), "no HTML file"),
+        (("--output", "p.pdf"), "is not an HTML file"),
         (("--trigger", "soon"), "not a duration"),
     ],
 )

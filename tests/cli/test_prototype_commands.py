@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.experiment.fit import Error, Fitted
+from streamgauge.bundle import FOLDER
 from streamgauge.prototype import read_application
-from streamgauge.prototype.calibration import Calibration, Line, Point, read_calibration, this_machine
+from streamgauge.prototype.calibration import CostLine, CostPoint, CycleCalibration, read_calibration, this_machine
+from streamgauge.prototyping.fit import Fitted
+from streamgauge.prototyping.fit_errors import Error
 from streamgauge.verdict import Verdict
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "prototypes"
-LINE = Line(0.8, 0.79, 0.82, 21.0, (Point(500, 200_000, 421.0, 0.0), Point(500_000, 250, 412_000.0, 0.03)))
+EXAMPLES = FOLDER / "prototypes"
+LINE = CostLine(0.8, 0.79, 0.82, 21.0, (CostPoint(500, 200_000, 421.0, 0.0), CostPoint(500_000, 250, 412_000.0, 0.03)))
 
 
 @pytest.fixture(autouse=True)
@@ -27,13 +29,13 @@ def measured(monkeypatch):
 
     def set_(verdict=Verdict.PASS, reasons=()):
         lines = dict.fromkeys(("native", "arrow"), LINE)
-        found = Calibration("2026-11-16T08:00:00+00:00", this_machine(), lines, verdict, reasons)
+        found = CycleCalibration("2026-11-16T08:00:00+00:00", this_machine(), lines, verdict, reasons)
 
-        def calibrate(*, tell):
-            tell("repetition 1 of 12")
+        def calibrate(*, report_progress):
+            report_progress("repetition 1 of 12")
             return found
 
-        monkeypatch.setattr("streamgauge.experiment.calibrate.calibrate", calibrate)
+        monkeypatch.setattr("streamgauge.prototyping.calibrate.calibrate", calibrate)
         return found
 
     return set_
@@ -111,7 +113,7 @@ def fitted(monkeypatch):
         read_application("pipeline: {tasks: [{name: a}, {name: b, parents: [a]}]}", name="fitted"),
         "# A prototype.\npipeline:\n",
         (Error("end_to_end_latency_s.mean", 0.4, 0.41, -0.01, 0.06),),
-        ("stage_1 has no load, and takes 0.2 µs more",),
+        ("stage_1 has no CPU work, and takes 0.2 µs more",),
         ("one stage reads no tuples",),
         2,
     )
@@ -121,7 +123,7 @@ def fitted(monkeypatch):
         asked.update(options, reference=reference)
         return found
 
-    monkeypatch.setattr("streamgauge.experiment.fit.fit", fit)
+    monkeypatch.setattr("streamgauge.prototyping.fit.fit", fit)
     return asked
 
 
@@ -131,7 +133,7 @@ def test_a_fitted_prototype_is_printed_alone_and_how_close_it_is_beside_it(call,
     assert result.out == "# A prototype.\npipeline:\n"
     assert result.err.splitlines() == [
         "fit: end_to_end_latency_s.mean: 410 ms instead of 400 ms, +2.5% (-1.0% to +6.0%)",
-        "fit: the query is cheaper than the prototype can be: stage_1 has no load, and takes 0.2 µs more",
+        "fit: the query is cheaper than the prototype can be: stage_1 has no CPU work, and takes 0.2 µs more",
         "fit: one stage reads no tuples",
     ]
     assert (fitted["reference"], fitted["probes"], fitted["runs"]) == ("latest", 3, Path("elsewhere"))

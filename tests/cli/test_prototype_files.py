@@ -75,7 +75,9 @@ def test_mistakes_of_the_file_are_told_before_anything_heavy_is_imported(file, c
 @pytest.mark.parametrize("command", ["verify", "sustain", "fault"])
 def test_a_suite_file_is_no_workload(call, tmp_path, without_java, command):
     (tmp_path / "suite.yaml").write_text("streamgauge: 1\nname: one\nruns:\n  - workload: ysb\n")
-    assert call(command, "suite.yaml").code == 3
+    outcome = call(command, "suite.yaml")
+    assert outcome.code == 3
+    assert "suite.yaml is a suite, not a workload" in outcome.err
 
 
 def test_a_file_that_is_not_there_is_told(call, without_java):

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from experiment.samples import ORIGIN_US, evidence
-from report.test_html_report import store_run
+from made_runs.samples import ORIGIN_US, evidence
+from made_runs.stored_runs import store_run
 from streamgauge.clock import ManualClock
 from streamgauge.store import SetWriter
 

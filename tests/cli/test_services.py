@@ -8,7 +8,7 @@ import pytest
 MISTAKES = [
     (["up", "kafak"], '"kafak" is no service', "did you mean `kafka`?"),
     (["down", "kafak"], '"kafak" is no service', "did you mean `kafka`?"),
-    (["up", "redis", "--brokers", "3"], "--brokers: this is no option of redis", "name the service"),
+    (["up", "redis", "--brokers", "3"], "--brokers: not an option of redis", "name the service"),
     (["up", "kafka", "redis", "--port", "9"], "--port: kafka and redis cannot share a port", "one by one"),
     (["up", "kafka", "--brokers", "2"], "--brokers: 2 brokers", "use 1 or 3"),
     (["up", "spark", "--memory", "lots"], '--memory: "lots"', "with m or g"),

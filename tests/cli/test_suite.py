@@ -3,17 +3,17 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from experiment.stored_runs import FakeRun
+from made_runs.stored_runs import FakeRun
+from streamgauge.bundle import FOLDER
 from streamgauge.errors import EnvironmentNotReadyError, RunFailedError
-from streamgauge.experiment import suite as module
+from streamgauge.experiments import suite as module
 from streamgauge.suite import suite_schema
 
-SUITES = Path(__file__).parents[2] / "suites"
+SUITES = FOLDER / "suites"
 HEAD = "streamgauge: 1\nname: some\n"
 TWO = HEAD + "runs: [{workload: [ysb, nexmark-q1]}]\nthresholds: [batches > 10, end_to_end_latency_s.p95 < 2 s]\n"
 BROKEN = HEAD + "runs:\n  - {workload: ybs, rate: 5 sek}\nthresholds: [batchez > 10]\nbaseline: nowhere\n"
@@ -186,7 +186,7 @@ def test_several_refused_options_are_named_at_once(call, file):
 def test_options_of_sets_are_refused_for_a_single_run(call, arguments):
     result = call("run", "ysb", *arguments)
     assert result.code == 2
-    assert result.err.startswith(f"error: {arguments[0]}: one run is no set of runs")
+    assert result.err.startswith(f"error: {arguments[0]}: one run is not a set of runs")
     assert "--repeat N" in result.err
 
 
@@ -203,7 +203,7 @@ def test_a_workload_is_repeated(call, measure, tmp_path):
 def test_impossible_repetitions_end_with_2(call):
     result = call("run", "ysb", "--repeat", "0")
     assert result.code == 2
-    assert result.err.startswith("error: --repeat: 0 repetitions cannot be made")
+    assert result.err.startswith("error: --repeat: cannot repeat a run 0 times")
 
 
 MANY = HEAD + "runs: [{workload: ysb, matrix: {rate: [1k, 2k, 3k], cores: [1, 2]}, repetitions: 50}]\n"
@@ -240,12 +240,12 @@ def test_with_yes_an_exploding_matrix_starts(call, measure, file):
 
 
 @pytest.mark.parametrize("json_", [[], ["--json"]])
-def test_an_interrupted_suite_ends_with_130_and_says_how_to_go_on(call, measure, file, tmp_path, json_):
+def test_an_interrupted_suite_ends_with_130_and_says_how_to_resume(call, measure, file, tmp_path, json_):
     measure(None, KeyboardInterrupt())
     result = call("run", file(), "--quiet", "--junit", "out.xml", *json_)
     assert result.code == 130
     (set_file,) = (tmp_path / "runs" / "sets").glob("*.json")
-    told = f"interrupted: 1 of 2 runs are done; repeat the command with --resume {set_file.stem} to go on\n"
+    told = f"interrupted: 1 of 2 runs are done; to resume, repeat the command with --resume {set_file.stem}\n"
     assert result.err == told
     assert ElementTree.parse(tmp_path / "out.xml").getroot().get("skipped") == "1"
     fake = measure()
@@ -255,12 +255,12 @@ def test_an_interrupted_suite_ends_with_130_and_says_how_to_go_on(call, measure,
     assert again.document["set_id"] == set_file.stem
 
 
-def test_a_machine_that_is_not_ready_ends_with_4_and_says_how_to_go_on(call, measure, file):
+def test_a_machine_that_is_not_ready_ends_with_4_and_says_how_to_resume(call, measure, file):
     measure(None, EnvironmentNotReadyError("no Java 17 or newer was found", remedy="install it"))
     result = call("run", file(), "--quiet")
     assert result.code == 4
     assert result.err.startswith("error: no Java 17 or newer was found\n  install it\n")
-    assert "1 of 2 runs are done; repeat the command with --resume" in result.err
+    assert "1 of 2 runs are done; to resume, repeat the command with --resume" in result.err
 
 
 def test_runs_that_are_no_longer_planned_are_named(call, measure, file):
@@ -315,6 +315,22 @@ def test_a_plan_of_nothing_ends_with_2(call):
     result = call("plan")
     assert result.code == 2
     assert "name a workload or a suite file" in result.err
+
+
+def test_a_plan_executes_no_code_of_the_user(call, file, tmp_path):
+    (tmp_path / "mine.py").write_text("open('executed', 'w')\ndef build(df):\n    return df\n")
+    result = call("plan", file(HEAD + "runs: [{workload: 'mine.py:build'}]\n"), "--json")
+    assert (result.code, result.document["size"]) == (0, 1)
+    assert call("plan", "mine.py:build").code == 0
+    assert not (tmp_path / "executed").exists()
+
+
+def test_a_file_that_cannot_be_imported_is_a_mistake_before_the_first_run_of_a_suite(call, measure, file, tmp_path):
+    (tmp_path / "mine.py").write_text("import absent_module\ndef build(df):\n    return df\n")
+    fake = measure()
+    result = call("run", file(HEAD + "runs: [{workload: [ysb, 'mine.py:build']}]\n"), "--quiet")
+    assert (result.code, fake.calls) == (3, [])
+    assert "absent_module" in result.err
 
 
 @pytest.mark.spark

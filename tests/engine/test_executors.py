@@ -4,8 +4,9 @@ import json
 
 import pytest
 
-from streamgauge.engine.eventlog import LostExecutor, read_lost_executors
-from streamgauge.engine.executors import Look, Survey, clock_offset, executor_use, look_here
+from streamgauge.engine.spark.event_log import QueryTasks
+from streamgauge.engine.spark.executors import Look, Survey, clock_offset, executor_use, look_here
+from streamgauge.measure.records import LostExecutor
 
 
 def look(executor: str, wall_s: float = 0.0, cpu_s: float = 0.0, memory_bytes: int = 0) -> Look:
@@ -48,6 +49,9 @@ def test_lost_executors_are_read_from_the_event_log(tmp_path):
         {"Event": "SparkListenerLogStart", "Spark Version": "4.3.0"},
         {**gone, "Removed Reason": "worker lost\nat x"},
     ]
-    log = tmp_path / "app-1"
+    log = tmp_path / "eventlog_v2_app-1" / "events_1_app-1"
+    log.parent.mkdir()
     log.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
-    assert read_lost_executors(log) == [LostExecutor("1", 1_000_000, "worker lost")]
+    tasks = QueryTasks(tmp_path, query_run_id="1")
+    assert list(tasks.all()) == []
+    assert tasks.lost == [LostExecutor("1", 1_000_000, "worker lost")]

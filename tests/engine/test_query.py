@@ -4,13 +4,19 @@ from types import SimpleNamespace
 
 import pytest
 
-from streamgauge.engine import query
-from streamgauge.engine.query import query_failure, run_to_end
+from streamgauge.clock import ManualClock
+from streamgauge.engine.spark import query
+from streamgauge.engine.spark.listener import ProgressListener
+from streamgauge.engine.spark.query import STOP_DEADLINE_S, Query, query_failure, run_to_end
+from streamgauge.engine.spark.watchdog import LOOK_EVERY_S, Watchdog
+from streamgauge.errors import RunFailedError
 
 
 @pytest.fixture
 def session(tmp_path):
-    return SimpleNamespace(scratch=tmp_path, log=tmp_path / "spark.log")
+    log = tmp_path / "spark.log"
+    watchdog = Watchdog(poll=lambda: None, answers=lambda: True, kill=lambda: None, clock=ManualClock(), log=log)
+    return SimpleNamespace(scratch=tmp_path, log=log, watchdog=watchdog)
 
 
 def test_a_failure_is_told_by_its_telling_line(session):
@@ -49,3 +55,37 @@ def test_an_interrupted_wait_for_a_bounded_stream_asks_java_nothing_more(session
     df = SimpleNamespace(writeStream=BrokenOff())
     with pytest.raises(KeyboardInterrupt):
         run_to_end(session, df, lambda *_: None, output_mode="append", checkpoint=tmp_path)
+
+
+def running(session, stop=lambda: None):
+    def remove():
+        pass
+
+    return Query(session, SimpleNamespace(runId="1", stop=stop), ProgressListener(print), remove, session.scratch)
+
+
+def test_whoever_waits_for_a_query_is_told_at_once_that_java_died(session):
+    session.watchdog.poll = lambda: -9
+
+    def condition():
+        session.watchdog.look()
+        return False
+
+    with pytest.raises(RunFailedError, match="killed by signal 9"):
+        running(session).wait(condition, deadline_s=60.0, what="the first micro-batch")
+    assert session.watchdog.clock.monotonic_s() == 0.0
+
+
+def test_a_stop_that_does_not_end_is_ended_by_killing_java(session):
+    watchdog, kills = session.watchdog, []
+    watchdog.kill = lambda: kills.append(watchdog.clock.monotonic_s())
+
+    def stop():
+        while not kills:
+            watchdog.clock.sleep(LOOK_EVERY_S)
+            watchdog.look()
+        raise ConnectionResetError
+
+    running(session, stop).stop()
+    assert kills == [STOP_DEADLINE_S]
+    assert "the stop of the query" in str(watchdog.failure)

@@ -7,14 +7,10 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from streamgauge.arrivals import Constant
-from streamgauge.engine.source import (
-    MIN_ADMITTED,
-    AdaptiveAdmission,
-    EmbeddedReader,
-    FixedAdmission,
-    Gate,
-    admission_of,
-)
+from streamgauge.arrivals.admission import MIN_ADMITTED
+from streamgauge.engine.admission import AdaptiveAdmission, FixedAdmission, admission_of
+from streamgauge.engine.spark.gate import Gate
+from streamgauge.engine.spark.source import EmbeddedReader
 
 # A load of the past, so that what exists does not depend on when the test runs.
 ORIGIN_US = 1_700_000_000_000_000

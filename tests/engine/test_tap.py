@@ -2,19 +2,17 @@
 
 import pytest
 
-from experiment.event_logs import head, text
-from streamgauge.engine.tap import Tap
+from made_runs.event_logs import head, text
+from streamgauge.engine.spark.log_files import GrowingLog
 from streamgauge.errors import UsageError
 
 
 @pytest.fixture
 def growing(tmp_path):
-    """A tap that listens to nobody, and the folder in which its log grows."""
-    tap = Tap.__new__(Tap)
-    tap._folder, tap._file, tap._read_until, tap._rest = tmp_path, None, 0, b""
+    """A log, and the folder in which it grows."""
     folder = tmp_path / "eventlog_v2_local-1"
     folder.mkdir()
-    return tap, folder
+    return GrowingLog(tmp_path), folder
 
 
 def append(path, data):
@@ -50,6 +48,16 @@ def test_rolled_files_are_read_in_order_and_deleted_when_the_next_one_has_begun(
         append(folder / f"events_{number}_local-1", first)
     assert list(tap.lines()) == second.splitlines() + 10 * first.splitlines()
     assert [path.name for path in folder.iterdir()] == ["events_11_local-1"]
+
+
+def test_the_file_that_spark_writes_to_can_be_left_for_later(growing):
+    log, folder = growing
+    append(folder / "events_1_local-1", text(head()))
+    assert list(log.lines(only_closed=True)) == []
+    append(folder / "events_2_local-1", text(head()[:1]))
+    assert list(log.lines(only_closed=True)) == text(head()).splitlines()
+    assert list(log.lines(only_closed=True)) == []
+    assert list(log.lines()) == text(head()[:1]).splitlines()
 
 
 @pytest.mark.parametrize("session", [None, "spark", object()])

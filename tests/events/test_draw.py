@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from streamgauge.events.columns import SLOTS, zipf_borders
 from streamgauge.events.draw import SlottedLaw, draw, hash_longs, stream_key
 
 # The 99.9 % quantile of chi-square with 99 degrees of freedom, from tables.
@@ -60,23 +61,23 @@ def slot_probabilities(law, size):
     """Return the exact probability of every value: its share of every slot that holds it."""
     probabilities = np.zeros(size)
     for low, width in zip(law.low, law.width, strict=True):
-        probabilities[low : low + width] += 1 / (width * SlottedLaw.SLOTS)
+        probabilities[low : low + width] += 1 / (width * SLOTS)
     return probabilities
 
 
 @pytest.mark.parametrize(("size", "exponent"), [(1, 1.0), (10, 0.0), (1_000, 1.0), (200_000, 1.0), (5_000, 2.5)])
 def test_zipf_s_law_is_exact_at_the_borders_of_the_slots(size, exponent):
-    law = SlottedLaw.zipf(size, exponent)
+    law = SlottedLaw(zipf_borders(size, exponent))
     weights = 1.0 / np.arange(1, size + 1) ** exponent
     truth = np.concatenate(([0.0], np.cumsum(weights / weights.sum())))
     found = np.concatenate(([0.0], np.cumsum(slot_probabilities(law, size))))
     borders = np.unique(law.low)
     assert found[-1] == pytest.approx(1.0)
-    assert np.max(np.abs(found[borders] - truth[borders])) <= 1 / SlottedLaw.SLOTS + 1e-9
+    assert np.max(np.abs(found[borders] - truth[borders])) <= 1 / SLOTS + 1e-9
 
 
 def test_l5_draws_from_zipf_s_law_fit_it():
-    law = SlottedLaw.zipf(100, 1.0)
+    law = SlottedLaw(zipf_borders(100, 1.0))
     values = law.draw(np.arange(200_000), seed=1, field=1)
     weights = 1.0 / np.arange(1, 101)
     expected = len(values) * weights / weights.sum()
@@ -85,7 +86,7 @@ def test_l5_draws_from_zipf_s_law_fit_it():
 
 
 def test_draws_stay_below_the_size_even_where_slots_are_wider_than_one():
-    law = SlottedLaw.zipf(300_000, 0.2)
+    law = SlottedLaw(zipf_borders(300_000, 0.2))
     values = law.draw(np.arange(100_000), seed=1, field=1)
     assert values.min() >= 0
     assert values.max() < 300_000

@@ -14,8 +14,9 @@ from streamgauge.events.nexmark import arrays as module
 from streamgauge.events.nexmark import names
 from streamgauge.events.nexmark.arrays import EXTRAS, FIELDS, arrays
 from streamgauge.events.nexmark.canonical import canonical_lines
-from streamgauge.events.nexmark.clock import Step, at_rate, check, period_us, rate_cycle, schedule
+from streamgauge.events.nexmark.clock import ClockStep, period_us
 from streamgauge.events.nexmark.parameters import NexmarkEvents
+from streamgauge.events.nexmark.rates import at_rate, check, schedule
 
 BASE_MS = 1_436_918_400_000
 START = datetime(2015, 7, 15, tzinfo=UTC)
@@ -405,8 +406,8 @@ def test_bidders_of_the_suite_for_flink_are_a_thousand_higher(small):
 
 def test_a_square_of_rates_has_two_steps():
     p = NexmarkEvents(first_rate=1000, next_rate=3000, rate_shape="square", rate_period_s=5)
-    cycle = rate_cycle(p)
-    assert cycle.steps == (Step(0, 1000, 0), Step(3_000, 333, 3_000))
+    cycle = p.rate_cycle()
+    assert cycle.steps == (ClockStep(0, 1000, 0), ClockStep(3_000, 333, 3_000))
     # Three seconds hold 9,009 whole periods of 333 microseconds.
     assert (cycle.events, cycle.length_ms) == (12_009, 5_999)
     assert cycle.time_ms(np.array([0, 2_999, 3_000, 3_004, 12_008, 12_009])).tolist() == [
@@ -415,22 +416,22 @@ def test_a_square_of_rates_has_two_steps():
 
 
 def test_a_sine_of_rates_starts_at_the_first_rate_and_turns_at_the_next():
-    steps = rate_cycle(NexmarkEvents(first_rate=1000, next_rate=4000)).steps
+    steps = NexmarkEvents(first_rate=1000, next_rate=4000).rate_cycle().steps
     assert len(steps) == 10
     assert (steps[0].delay_us, steps[5].delay_us) == (1000, 250)
     assert [s.delay_us for s in steps[1:5]] == [s.delay_us for s in steps[:5:-1]]
 
 
 def test_equal_rates_are_a_constant_rate():
-    cycle = rate_cycle(NexmarkEvents(first_rate=3000, next_rate=3000, generators=2))
+    cycle = NexmarkEvents(first_rate=3000, next_rate=3000, generators=2).rate_cycle()
     m = np.array([0, 1, 999, 1_000, 123_456_789])
     assert np.array_equal(cycle.time_ms(m), m * 666 // 1000)
 
 
 def test_steps_without_an_event_are_left_out():
     p = NexmarkEvents(first_rate=1, next_rate=100, generators=5, rate_shape="square", rate_period_s=2)
-    assert rate_cycle(p).steps == (Step(0, 50_000, 0),)
-    assert rate_cycle(p).time_ms(np.array([19, 20])).tolist() == [950, 1_000]
+    assert p.rate_cycle().steps == (ClockStep(0, 50_000, 0),)
+    assert p.rate_cycle().time_ms(np.array([19, 20])).tolist() == [950, 1_000]
 
 
 @pytest.mark.parametrize(

@@ -110,3 +110,10 @@ def test_e1_any_lost_batch_inside_is_found(lost):
     batches = healthy()
     del batches[lost]
     assert account(500, batches).lost == 100
+
+
+def test_two_micro_batches_may_finish_in_the_same_instant():
+    first, second = make_batch(0, 0, 100, emitted_s=2.0), make_batch(1, 100, 200, emitted_s=2.0)
+    assert check_batches([first, second]) == []
+    early = make_batch(1, 100, 200, emitted_s=1.999999)
+    assert check_batches([first, early]) == ["micro-batch 1 finished before micro-batch 0"]

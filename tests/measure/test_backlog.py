@@ -1,7 +1,9 @@
 import numpy as np
 import pytest
 
-from streamgauge.measure import judge_backlog
+from streamgauge.measure import Capacity, judge_backlog
+from streamgauge.measure.backlog import BacklogTrend, _decide, _growth, _judge_emptied, _judge_left
+from streamgauge.measure.trend import Slope
 from streamgauge.verdict import Verdict
 
 from .test_trend import autoregression
@@ -57,7 +59,19 @@ def noisy_level(seed=5):
     return 2 * RATE_PER_S * np.random.default_rng(seed).uniform(0.7, 1.3, 16), np.arange(16) * 2.0
 
 
-@pytest.mark.parametrize("left_at", [[], [4], [3, 4, 9], [3, 4, 5, 6, 7, 8, 9, 10, 12], [3, 4, 8, 15]])
+@pytest.mark.parametrize(
+    "left_at",
+    [
+        [],
+        [4],
+        [3, 4, 9],
+        [3, 4, 5, 6, 7, 8, 9, 10, 12],
+        [3, 4, 8, 15],
+        # At the very borders of the first and the last third, which are six of sixteen.
+        [0, 1, 2, 3, 4, 11],
+        [2, 3, 4, 5, 6, 11, 12, 13, 14, 15],
+    ],
+)
 def test_a_noisy_backlog_that_is_emptied_again_and_again_passes(left_at):
     backlog, times_s = noisy_level()
     left = np.zeros(16)
@@ -227,6 +241,10 @@ def risen_level():
     return np.array(emitted_s), RATE_PER_S * np.array(backlog_s)
 
 
+def about(per_s, reach=0.01):
+    return Capacity(per_s, per_s * (1 - reach), per_s * (1 + reach))
+
+
 @pytest.mark.parametrize(
     ("left", "capacity_share", "verdict"),
     [
@@ -243,8 +261,8 @@ def test_c1_where_a_level_has_risen_the_length_of_micro_batches_decides(left, ca
     times_s, backlog = risen_level()
     rest = np.zeros(len(times_s))
     rest[list(left)] = RATE_PER_S / 10
-    capacity_per_s = None if capacity_share is None else capacity_share * RATE_PER_S
-    found = judge_backlog(times_s, backlog, rate_per_s=RATE_PER_S, left=rest, capacity_per_s=capacity_per_s)
+    capacity = None if capacity_share is None else about(capacity_share * RATE_PER_S)
+    found = judge_backlog(times_s, backlog, rate_per_s=RATE_PER_S, left=rest, capacity=capacity)
     assert found.verdict is verdict
     assert ("micro-batches can process" in found.reason) is (verdict is not Verdict.UNKNOWN)
 
@@ -252,9 +270,87 @@ def test_c1_where_a_level_has_risen_the_length_of_micro_batches_decides(left, ca
 def test_c1_a_capacity_does_not_overrule_a_clear_slope_nor_make_a_verdict_of_too_little():
     times_s, flat = np.arange(30) * 1.0, np.full(30, 100.0)
     clear = {"rate_per_s": RATE_PER_S, "left": np.zeros(30)}
-    assert judge_backlog(times_s, flat, **clear, capacity_per_s=1.0).verdict is Verdict.PASS
+    assert judge_backlog(times_s, flat, **clear, capacity=about(1.0)).verdict is Verdict.PASS
     few = {"rate_per_s": RATE_PER_S, "left": np.zeros(5)}
-    assert judge_backlog(times_s[:5], flat[:5], **few, capacity_per_s=1e9).verdict is Verdict.UNKNOWN
+    assert judge_backlog(times_s[:5], flat[:5], **few, capacity=about(1e9)).verdict is Verdict.UNKNOWN
     gap_s, risen = np.append(np.arange(12), 40 + np.arange(2)) * 1.0, np.linspace(100, 300, 14)
-    torn = judge_backlog(gap_s, risen, rate_per_s=RATE_PER_S, left=np.zeros(14), capacity_per_s=1e9)
+    torn = judge_backlog(gap_s, risen, rate_per_s=RATE_PER_S, left=np.zeros(14), capacity=about(1e9))
     assert torn.verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("per_s", "reach", "verdict"),
+    [(1.2, 0.05, Verdict.PASS), (1.02, 0.1, Verdict.UNKNOWN), (0.97, 0.01, Verdict.UNKNOWN)],
+)
+def test_c1_an_emptied_queue_passes_only_when_the_capacity_is_above_the_offered_rate(per_s, reach, verdict):
+    """A backlog without a level, emptied by every micro-batch: above its capacity a query may look so for a minute."""
+    times_s, rng = np.arange(15) * 4.0, np.random.default_rng(3)
+    backlog = RATE_PER_S * 4.0 * rng.lognormal(0, 0.25, 15)
+    options = {"rate_per_s": RATE_PER_S, "left": np.zeros(15)}
+    assert judge_backlog(times_s, backlog, **options).verdict is Verdict.PASS
+    found = judge_backlog(times_s, backlog, **options, capacity=about(per_s * RATE_PER_S, reach))
+    assert found.verdict is verdict
+    assert f"{abs(per_s - 1):.0%} {'more' if per_s > 1 else 'less'} than is offered" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (50.1, 60.0, Verdict.FAIL),
+        (50.0, 99.9, Verdict.PASS),
+        (50.0, 100.0, Verdict.UNKNOWN),
+        (-500.0, 99.9, Verdict.PASS),
+    ],
+)
+def test_an_interval_is_compared_with_the_tolerance_and_with_twice_as_much(low, high, verdict):
+    assert _decide(Slope(55.0, low, high), RATE_PER_S, 0.005)[0] is verdict
+
+
+def test_growth_is_the_median_of_the_last_third_by_that_of_the_first():
+    assert _growth(np.array([1.0, 2.0, 9.0, 50.0, 50.0, 50.0, 3.0, 5.0, 99.0])) == 2.5
+    assert _growth(np.array([0.0, 0.0, 1.0, 1.0, 1.0, 1.0])) == np.inf
+
+
+UNDECIDED = BacklogTrend(None, None, None, Verdict.UNKNOWN, "")
+
+
+@pytest.mark.parametrize(("last", "verdict"), [(3.0, Verdict.PASS), (3.01, Verdict.UNKNOWN)])
+def test_the_level_of_an_emptied_backlog_may_rise_by_half(last, verdict):
+    assert _judge_emptied(np.repeat([2.0, 2.5, last], 5), np.zeros(15), UNDECIDED).verdict is verdict
+
+
+@pytest.mark.parametrize(("limit_per_s", "verdict"), [(2.0, Verdict.UNKNOWN), (1.99, Verdict.FAIL)])
+def test_few_micro_batches_fail_where_their_backlog_grows_by_more_than_the_tolerance(limit_per_s, verdict):
+    times_s = np.arange(6.0)
+    assert _judge_left(times_s, 2 * times_s, np.ones(6), UNDECIDED, limit_per_s).verdict is verdict
+
+
+@pytest.mark.parametrize(("behind", "verdict"), [(5, Verdict.UNKNOWN), (6, Verdict.FAIL)])
+def test_a_query_that_was_behind_for_half_of_the_micro_batches_must_not_have_a_level_that_rises(behind, verdict):
+    rest = np.repeat([0.0, 1.0], [12 - behind, behind])
+    assert _judge_left(np.arange(12.0), np.arange(5.0, 17.0), rest, UNDECIDED, 0.1).verdict is verdict
+
+
+def test_a_gap_of_a_quarter_of_the_time_is_bridged():
+    assert judge_backlog([*range(10), 12], [7.0] * 11, rate_per_s=RATE_PER_S).slope_per_s == 0
+
+
+def test_two_backlogs_may_be_seen_at_the_same_time_and_rates_may_be_below_one():
+    times_s = [0.0, *np.arange(12.0)]
+    assert judge_backlog(times_s, np.full(13, 2.0), rate_per_s=0.5).verdict is Verdict.PASS
+
+
+def test_a_backlog_that_grows_by_one_event_with_every_micro_batch_grows():
+    t, y = np.arange(5.0), 10.0 + np.arange(5.0)
+    trend = BacklogTrend(None, None, None, Verdict.UNKNOWN, "")
+    assert _judge_left(t, y, np.ones(5), trend, 0.5).verdict is Verdict.FAIL
+    assert _judge_left(t, y, np.ones(5), trend, 1.0).verdict is Verdict.UNKNOWN
+    assert _judge_left(t, np.array([10.0, 12.0, 12.0, 13.0, 14.0]), np.ones(5), trend, 0.5).verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(("tolerance", "verdict"), [(0.005, Verdict.FAIL), (0.02, Verdict.UNKNOWN)])
+def test_what_a_few_micro_batches_leave_may_grow_by_a_share_of_the_rate(tolerance, verdict):
+    # Five points are too few for a slope; they grow by 100 events per second, one percent of what is offered.
+    t, y = 2.0 * np.arange(5), 5000.0 + 200.0 * np.arange(5)
+    found = judge_backlog(t, y, rate_per_s=RATE_PER_S, left=np.full(5, 10.0), tolerance=tolerance)
+    assert found.verdict is verdict

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
-from streamgauge.measure import PHASES, batch_from_progress, batches_from_progress
+from streamgauge.measure import PHASES, Batch, batch_from_progress, batches_from_progress, counted_batch
+from streamgauge.measure.batch import refuse_impossible
 
 START_US = 1_767_323_045_678_000  # 2026-01-02T03:04:05.678Z
 
@@ -120,3 +123,67 @@ def test_batches_are_sorted_and_idle_triggers_left_out():
     idle = progress(batchId=9, durationMs={"triggerExecution": 1})
     documents = [progress(batchId=8), idle, progress(batchId=7)]
     assert [batch.batch_id for batch in batches_from_progress(documents)] == [7, 8]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"emitted_us": START_US - 1},
+        {"finished_us": START_US + 239_999},
+        {"last": 699},
+        {"left": -1},
+        {"state_rows": 2**53 + 1},
+        {"phases_s": {"execution": -0.001}},
+        {"phases_s": {"execution": -0.001, "other": 1.0}},
+    ],
+    ids=str,
+)
+def test_each_number_that_cannot_have_been_measured_is_refused_by_itself(fault):
+    refuse_impossible([batch_from_progress(progress())])
+    with pytest.raises(ValueError, match="micro-batch 7"):
+        refuse_impossible([replace(batch_from_progress(progress()), **fault)])
+
+
+def test_phases_that_are_not_reported_take_no_time():
+    batch = batch_from_progress(progress(durationMs={"addBatch": 200, "triggerExecution": 260}))
+    assert {name: seconds for name, seconds in batch.phases_s.items() if seconds} == pytest.approx(
+        {"execution": 0.2, "other": 0.06}
+    )
+    assert batch.emitted_us == batch.finished_us == START_US + 260_000
+
+
+def test_numbers_at_the_ends_of_what_can_be_measured_are_accepted():
+    none = Batch(0, 0, 0, 0, 0, 0, 0, {"execution": 0.0})
+    most = 2**53
+    refuse_impossible([none, Batch(most, most, most, most, most, most, most, {"execution": float(most)})])
+    refuse_impossible([replace(none, state_rows=most, state_bytes=most)])
+
+
+@pytest.mark.parametrize(
+    "name", ["batch_id", "started_us", "first", "left", "state_rows", "state_bytes", "last", "finished_us"]
+)
+@pytest.mark.parametrize("value", [-1, 2**53 + 1])
+def test_no_number_of_a_batch_is_negative_or_beyond_what_anybody_counts(name, value):
+    with pytest.raises(ValueError, match="has a number that cannot be measured"):
+        refuse_impossible([replace(Batch(0, 0, 0, 0, 0, 0, 0, {}), **{name: value})])
+
+
+def test_a_phase_longer_than_anybody_measures_is_refused():
+    with pytest.raises(ValueError, match="a phase"):
+        refuse_impossible([Batch(0, 0, 0, 0, 0, 0, 0, {"execution": 2.0**53 + 2})])
+
+
+def test_what_a_batch_is_not_told_of_is_none_or_nothing():
+    batch = Batch(0, 0, 0, 0, 0, 0, 0, {})
+    assert (batch.watermark_us, batch.output_rows) == (None, None)
+    assert (batch.state_rows, batch.state_bytes, batch.state_commit_s, batch.late_rows) == (0, 0, 0.0, 0)
+
+
+def test_a_batch_of_a_broker_holds_the_events_that_the_query_counted():
+    latest = {"clicks": {"0": 30, "1": 9, "2": 4}}
+    source = {"numInputRows": 5, "endOffset": {"clicks": {"0": 20, "1": 10}}, "latestOffset": latest}
+    batch = counted_batch(progress(sources=[source]), 100, 40)
+    # Ten records wait in the first partition; the second is ahead of the report, and of the third nothing is known.
+    assert (batch.first, batch.last, batch.left, batch.started_us) == (100, 140, 10, START_US)
+    assert counted_batch(progress(sources=[{"numInputRows": 5}]), 0, 40).left == 0
+    assert counted_batch(progress(durationMs={"triggerExecution": 1}), 0, 40) is None

@@ -1,11 +1,13 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from experiment.event_logs import START_MS, kafka, progress, steady
-from streamgauge.measure import Batch, infer_trigger_s, observed_batches, observed_schedule, tells_backlog
-from streamgauge.measure.observed import look_us
+from made_runs.event_logs import START_MS, kafka, progress, steady
+from streamgauge.arrivals.schedule import MAX_SEGMENT_PRODUCT
+from streamgauge.measure import infer_trigger_s, observed_batches, observed_schedule, tells_backlog
+from streamgauge.measure.observed_load import look_us
 
 
 def plain(document):
@@ -49,8 +51,17 @@ def test_what_kafka_still_holds_is_left_behind():
 
 @pytest.mark.parametrize(
     "latest",
-    [None, 7, {"offset": 7}, {}, {"clicks": {"0": "many"}}, {"clicks": 7}],
-    ids=["none", "number", "other", "empty", "text", "flat"],
+    [
+        None,
+        7,
+        {"offset": 7},
+        {},
+        {"clicks": {"0": "many"}},
+        {"clicks": 7},
+        {"clicks": {"0": 5}, "views": 7},
+        {"clicks": {"0": 5, "1": "many"}},
+    ],
+    ids=["none", "number", "other", "empty", "text", "flat", "one flat", "one text"],
 )
 def test_a_source_that_is_not_kafka_does_not_tell_what_it_holds(latest):
     source = {"description": "x", "numInputRows": 10, "endOffset": latest, "latestOffset": latest}
@@ -134,7 +145,7 @@ def test_without_an_idle_look_the_trigger_does_not_matter():
 
 def test_a_look_takes_the_time_that_spark_reports_for_it():
     (found,) = started([0])
-    later = Batch(**{**vars(found), "phases_s": {**found.phases_s, "source_offsets": 0.05}})
+    later = replace(found, phases_s={**found.phases_s, "source_offsets": 0.05})
     assert look_us(later) - look_us(found) == 50_000
 
 
@@ -155,3 +166,79 @@ def test_no_micro_batch_tells_nothing():
 def test_reports_out_of_order_are_put_in_order():
     documents = steady(5)
     assert observed_batches(documents[::-1]) == observed_batches(documents)
+
+
+@pytest.mark.parametrize(("took_ms", "trigger_s"), [(990, 0.0), (970, 0.0), (969, 1.0), (899, 1.0)])
+def test_only_a_wait_of_more_than_thirty_milliseconds_shows_a_trigger(took_ms, trigger_s):
+    assert infer_trigger_s(started([1000 * k for k in range(20)], took_ms=took_ms)) == trigger_s
+
+
+@pytest.mark.parametrize(
+    ("waits", "wait_ms", "trigger_s"), [(1, 200, 0.0), (2, 200, None), (4, 200, None), (4, 70, 0.0)]
+)
+def test_some_long_waits_that_are_too_few_leave_the_trigger_open(waits, wait_ms, trigger_s):
+    # Eleven micro-batches; more than a tenth of them that waited are more than chance.
+    gaps_ms = [200 + wait_ms + 7 * k if k < waits else 203 for k in range(10)]
+    assert infer_trigger_s(started([31, *(31 + np.cumsum(gaps_ms)).tolist()])) == trigger_s
+
+
+def test_an_interval_is_told_although_the_gaps_between_starts_are_off():
+    # Of eleven gaps six are 366 ms, because every other start is late.
+    starts = [350 * (k + 1) + 16 * (k % 2) for k in range(12)]
+    assert infer_trigger_s(started(starts, took_ms=100, unit_ms=350)) == 0.35
+
+
+@pytest.mark.parametrize(("interval_ms", "trigger_s"), [(50, 0.05), (49, 0.0)])
+def test_fifty_milliseconds_is_the_shortest_interval(interval_ms, trigger_s):
+    assert infer_trigger_s(started([interval_ms * k for k in range(20)], took_ms=10, unit_ms=interval_ms)) == trigger_s
+
+
+@pytest.mark.parametrize(("off", "trigger_s"), [(2, 1.0), (3, 0.0)])
+def test_a_tenth_of_the_starts_may_be_off(off, trigger_s):
+    # Twenty starts had to wait.
+    starts = [1000 * k + (437 if k <= off else 20) for k in range(21)]
+    assert infer_trigger_s(started(starts)) == trigger_s
+
+
+@pytest.mark.parametrize(("many", "trigger_s"), [(6, 1.0), (5, None)])
+def test_five_waits_are_needed_to_tell_a_trigger(many, trigger_s):
+    assert infer_trigger_s(started([1000 * k for k in range(many)])) == trigger_s
+
+
+def test_rows_come_between_looks_and_after_idle_ones():
+    batches = started([0, 1000, 6000, 7000, 20_000])
+    schedule = observed_schedule(batches, trigger_s=2.0)
+    # Before the third and the fifth micro-batch there was a look two seconds earlier that found nothing.
+    seconds = [0, 0.000001, 1, 4, 6, 7, 18, 20]
+    assert (schedule.time_us / 1e6).tolist() == pytest.approx(seconds)
+    assert schedule.count.tolist() == [0, 100, 200, 200, 300, 400, 400, 500]
+
+
+def test_a_look_that_is_reported_after_its_micro_batch_leaves_times_in_order():
+    first, *others = started([0, 3000, 3100, 9000])
+    odd = replace(first, phases_s={**first.phases_s, "source_offsets": 5.0})
+    schedule = observed_schedule([odd, *others], trigger_s=1.0)
+    assert schedule.time_us.tolist() == [0, 5_000_000, 5_000_001, 5_000_002, 8_000_000, 9_000_000]
+    assert schedule.count.tolist() == [0, 100, 200, 300, 300, 400]
+
+
+def test_rows_that_are_left_never_lower_the_number_that_came():
+    documents = [
+        plain(progress(k, START_MS + 1000 * k, 0, sources=[kafka(100, 0, latest)]))
+        for k, latest in enumerate((900, 0, 0))
+    ]
+    assert observed_schedule(observed_batches(documents)).count.tolist() == [0, 1000, 1000, 1000]
+
+
+def test_every_part_of_a_long_time_with_many_rows_has_its_rate():
+    day_ms = 86_400_000
+    documents = [progress(k, START_MS + 30 * day_ms * k, rows) for k, rows in enumerate((5, 10**12, 3 * 10**12))]
+    schedule = observed_schedule(observed_batches(documents))
+    at_us = [day_ms * 1000 * days - 1 for days in (15, 30, 45, 60)]
+    assert schedule.created(at_us).tolist() == pytest.approx([5 * 10**11, 10**12, 2.5 * 10**12, 4 * 10**12], rel=1e-6)
+    assert np.all(np.diff(schedule.time_us) * np.diff(schedule.count).astype(float) <= MAX_SEGMENT_PRODUCT)
+    assert schedule.count[-1] == 4 * 10**12 + 5
+
+
+def test_an_interval_of_any_whole_number_of_milliseconds_is_told_by_the_gaps():
+    assert infer_trigger_s(started([1237 * k for k in range(12)], unit_ms=1237)) == 1.237

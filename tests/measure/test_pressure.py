@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from streamgauge.arrivals import Constant, Schedule
+from streamgauge.arrivals import Constant, Schedule, parse_law
 from streamgauge.measure import Batch, batch_latency
 from streamgauge.measure.pressure import PressureState, find_pressure
 
@@ -216,3 +216,202 @@ def test_states_follow_the_load_from_normal_to_persistent():
 def test_every_batch_needs_a_latency_when_there_are_any():
     with pytest.raises(ValueError, match="one latency"):
         pressure(history(), latencies_s=[1.0])
+
+
+def test_micro_batches_that_grow_with_the_rate_are_no_lasting_pressure_as_long_as_they_are_excused():
+    """From 0.3 to 0.8 of the capacity, micro-batches become more than three times as long."""
+    schedule = parse_law("ramp(from=1500, to=4000, over=60s)", rate_per_s=1.0).schedule(LOAD_S)
+    batches = history(schedule=schedule)
+    assert pressure(batches).state is PressureState.PERSISTENT
+    assert pressure(batches, excused_s=3.0).state is not PressureState.PERSISTENT
+    assert pressure(batches, excused_s=0.5).state is PressureState.PERSISTENT
+
+
+def test_events_that_are_left_behind_are_never_excused():
+    found = pressure(history(limit=100, overhead_s=0.2), excused_s=100.0)
+    assert found.state is PressureState.PERSISTENT
+
+
+def paced(waits_s, queues, *, took_s=None, left=None):
+    """Micro-batches with these times between their starts, that find these queues and leave some of them."""
+    starts_s = np.cumsum([0.0, *waits_s])
+    took_s = [0.5] * len(queues) if took_s is None else took_s
+    left = [0] * len(queues) if left is None else left
+    batches, first = [], 0
+    for k, (start_s, queue, duration_s, rest) in enumerate(zip(starts_s, queues, took_s, left, strict=True)):
+        started_us, ended_us = (ORIGIN_US + round(1e6 * t) for t in (start_s, start_s + duration_s))
+        batches.append(Batch(k, started_us, ended_us, ended_us, first, first + queue - rest, rest, {}))
+        first += queue - rest
+    return batches
+
+
+def state(batches, **options):
+    return pressure(batches, load_s=1e4, **options).state
+
+
+@pytest.mark.parametrize(("trigger_s", "pressed"), [(0.5, 1), (0.6, 0), (0.0, 0), (0.3, 0)])
+def test_a_trigger_that_most_micro_batches_keep_is_what_one_may_take(trigger_s, pressed):
+    batches = paced([1.0] * 11, [100] * 12, took_s=[*[0.4] * 5, 0.6, *[0.4] * 6])
+    assert len(pressure(batches, trigger_s=trigger_s, load_s=12.0).episodes) == pressed
+
+
+@pytest.mark.parametrize(("trigger_s", "overruns"), [(0.4, 1), (0.5999, 1), (0.6, 0), (0.39, 12), (0.0, 0)])
+def test_overruns_are_micro_batches_longer_than_the_trigger(trigger_s, overruns):
+    batches = paced([1.0] * 11, [100] * 12, took_s=[*[0.4] * 5, 0.6, *[0.4] * 6])
+    assert pressure(batches, trigger_s=trigger_s).overruns == overruns
+    assert pressure(batches[3:7], trigger_s=trigger_s).overruns == min(overruns, 4)
+
+
+def test_the_first_micro_batch_whose_wait_is_unknown_does_not_lower_the_usual_wait():
+    # The lower quartile of nine waits is 4 s; with the unknown one as 0 it would be less than 2 s.
+    waits_s = [1, 1, 4, 4, 4, 4, 4, 4, 6]
+    assert state(paced(waits_s, [*[100] * 9, 1000])) is PressureState.NORMAL
+    assert state(paced([*waits_s[:-1], 12.1], [*[100] * 9, 1000])) is not PressureState.NORMAL
+    assert state(paced([*waits_s[:-1], 12.1], [*[100] * 9, 300])) is PressureState.NORMAL
+
+
+@pytest.mark.parametrize(
+    ("waits_s", "expected"),
+    [
+        ([1, 1, 1, 1, 1, 1, 1.6, 1.6, 1.6], PressureState.PERSISTENT),
+        ([1, 1, 1, 1, 1, 1, 1.5, 1.5, 1.5], PressureState.NORMAL),
+        # A third are three waits, at both ends, and their median counts.
+        ([1, 1, 1, 2, 2, 2, 1.6, 1.6, 1], PressureState.PERSISTENT),
+        ([1, 1, 2, 2, 2, 2, 1.6, 1.6, 1.6], PressureState.PERSISTENT),
+        ([1, 2, 2, 2, 2, 2, 2.9, 2.9, 2.9], PressureState.NORMAL),
+        ([2, 2, 1, 1, 1, 1, 2.9, 2.9, 2.9], PressureState.NORMAL),
+        ([1, 1, 2.5, 1, 1, 1, 1.6, 1.6, 1.6], PressureState.PERSISTENT),
+    ],
+    ids=str,
+)
+def test_a_queue_grows_when_the_last_third_of_the_waits_is_half_as_long_again_as_the_first(waits_s, expected):
+    queues = [100, 110, 120, 130, 140, 150, 160, 180, 190, 200]
+    assert state(paced(waits_s, queues)) is expected
+    assert state(paced(waits_s, [100] * 10)) is PressureState.NORMAL
+
+
+@pytest.mark.parametrize(
+    ("queues", "expected"),
+    [
+        ([100, 110, 120, 128, 136, 144, 152, 160, 165, 170], PressureState.NORMAL),
+        ([100, 110, 120, 128, 136, 144, 152, 160, 166, 170], PressureState.PERSISTENT),
+    ],
+    ids=str,
+)
+def test_a_queue_grows_when_its_last_third_is_half_as_long_again_as_the_first(queues, expected):
+    assert state(paced([1, 1, 1, 1, 1, 1, 1.6, 1.6, 1.6], queues)) is expected
+
+
+def test_a_queue_that_grows_slowly_in_events_per_second_still_grows():
+    waits_s = [100, 100, 100, 100, 100, 100, 160, 160, 160]
+    found = pressure(paced(waits_s, [10, 11, 12, 13, 14, 15, 16, 18, 19, 20]), load_s=1e4)
+    assert found.state is PressureState.PERSISTENT
+
+
+def test_a_queue_whose_slope_may_be_nothing_does_not_grow():
+    waits_s = [1, 1, 1, 1, 1, 1, 1.6, 1.6, 1.6]
+    assert state(paced(waits_s, [100, 100, 240, 240, 101, 240, 100, 240, 240, 100])) is PressureState.NORMAL
+
+
+@pytest.mark.parametrize(
+    ("pressed", "load_s", "expected"),
+    [
+        # Three micro-batches to the end, or a tenth of the time.
+        ("........................xxx", 27.0, PressureState.PERSISTENT),
+        (".........................xx", 27.0, PressureState.ALTERNATING),
+        (".........................xx", 27.8, PressureState.PERSISTENT),
+        # Longer than every other.
+        ("....xxx.................xxx", 27.0, PressureState.ALTERNATING),
+        ("....xx...xxx............xxx", 27.0, PressureState.ALTERNATING),
+        ("....xx...xx............xxxx", 27.0, PressureState.PERSISTENT),
+        ("....xxxx...............xxx.", 27.0, PressureState.ALTERNATING),
+    ],
+)
+def test_the_last_episode_persists_when_it_is_open_longest_and_not_short(pressed, load_s, expected):
+    left = [50 if mark == "x" else 0 for mark in pressed]
+    batches = paced([1.0] * 26, [100] * 27, left=left)
+    assert pressure(batches, load_s=load_s).state is expected
+
+
+@pytest.mark.parametrize(
+    ("many", "said"), [(1, "fell behind once, for 2 s at most"), (2, "fell behind 2 times, for 2 s")]
+)
+def test_how_often_a_query_fell_behind_is_said(many, said):
+    left = [0, 0, *[0, 50, 50, 0, 0] * many, *[0] * 8]
+    assert said in pressure(paced([1.0] * (len(left) - 1), [100] * len(left), left=left), load_s=40.0).reason
+
+
+@pytest.mark.parametrize(
+    ("excused_s", "left", "expected"),
+    [
+        (1.6, 0, PressureState.NORMAL),
+        (1.59, 0, PressureState.PERSISTENT),
+        (1.6, 50, PressureState.PERSISTENT),
+    ],
+)
+def test_longer_micro_batches_are_excused_up_to_a_length_and_while_nothing_is_left(excused_s, left, expected):
+    batches = paced([1, 1, 1, 1, 1, 1, 1.6, 1.6, 1.6], [100, 110, 120, 130, 140, 150, 160, 180, 190, 200])
+    last = replace(batches[-1], last=batches[-1].last - left, left=left)
+    assert state([*batches[:-1], last], excused_s=excused_s) is expected
+
+
+@pytest.mark.parametrize(
+    ("last_s", "expected"), [((1.6, 1.6, 4.0), PressureState.NORMAL), ((4.0, 4.0, 1.6), PressureState.PERSISTENT)]
+)
+def test_the_median_of_the_last_third_of_the_waits_is_what_is_excused(last_s, expected):
+    batches = paced([1, 1, 1, 2, 2, 2, *last_s], [100, 110, 120, 130, 140, 150, 160, 180, 190, 200])
+    assert state(batches, excused_s=1.6) is expected
+
+
+def test_a_micro_batch_that_starts_when_the_load_ends_does_not_count():
+    batches = paced([1.0] * 9, [100] * 10)
+    assert pressure(batches, load_s=9.0).state is None
+    assert pressure(batches, load_s=9.000001).state is PressureState.NORMAL
+
+
+def test_two_values_have_a_spread_and_one_has_none():
+    batches = paced([1.0] * 9, [100] * 10)
+    found = pressure(batches, load_s=1e4, latencies_s=[1.0, 3.0, *[None] * 8]).whole.latency
+    assert found == pytest.approx(np.sqrt(2) / 2)
+    assert pressure(batches, load_s=1e4, latencies_s=[1.0, *[None] * 9]).whole.latency is None
+
+
+def test_the_last_third_of_few_waits_is_one_of_them():
+    batches = paced([9.0, 9.0, 1.0], [100] * 4, left=[50, 50, 50, 50])
+    assert state(batches, excused_s=5.0) is PressureState.PERSISTENT
+
+
+@pytest.mark.parametrize(
+    ("many", "leaving", "known"), [(10, 0, True), (9, 8, False), (9, 9, True), (4, 4, True), (3, 3, False)]
+)
+def test_ten_micro_batches_are_needed_or_four_that_all_leave_something(many, leaving, known):
+    left = [50] * leaving + [0] * (many - leaving)
+    found = pressure(paced([1.0] * (many - 1), [100] * many, left=left), load_s=1e4)
+    assert (found.state is not None) is known
+
+
+def test_spreads_are_those_of_the_rates_between_emissions_and_of_the_latencies():
+    waits_s, queues = [1, 2, 1, 1, 2, 1, 1, 2, 1, 1], [100, 150, 100, 130, 100, 100, 170, 100, 100, 120, 100]
+    left = [0] * 4 + [20, 20, 20] + [0] * 4
+    latencies_s = [1.0, 1.2, 1.1, None, 2.0, 2.5, 2.2, 1.0, 1.3, 1.1, 1.4]
+    batches = paced(waits_s, queues, left=left)
+    found = pressure(batches, latencies_s=latencies_s, load_s=1e4)
+    rates = [b.events / wait_s for b, wait_s in zip(batches[1:], waits_s, strict=True)]
+
+    def variation(values):
+        return pytest.approx(np.std(values, ddof=1) / np.mean(values))
+
+    assert found.whole.throughput == variation(rates)
+    assert found.inside.throughput == variation(rates[3:6])
+    assert found.outside.throughput == variation(rates[:3] + rates[6:])
+    assert found.whole.latency == variation([s for s in latencies_s if s is not None])
+    assert found.inside.latency == variation([2.0, 2.5, 2.2])
+    assert found.outside.latency == variation([1.0, 1.2, 1.1, 1.0, 1.3, 1.1, 1.4])
+
+
+def test_emissions_at_one_time_have_no_rate():
+    batches = paced([1.0] * 11, [100, 200] * 6)
+    same = [replace(b, emitted_us=batches[5].emitted_us) if k == 6 else b for k, b in enumerate(batches)]
+    rates = [200, 100, 200, 100, 200, 200 / 2, 100, 200, 100, 200]
+    found = pressure(same, load_s=1e4).whole.throughput
+    assert found == pytest.approx(np.std(rates, ddof=1) / np.mean(rates))

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from streamgauge.arrivals import Constant
-from streamgauge.measure import capacity, ingested_rate, offered_rate, processed_rate
+from streamgauge.arrivals import Constant, Schedule, parse_law
+from streamgauge.measure import ingested_rate, is_level, offered_rate, processed_rate
 
 from .samples import ORIGIN_US, make_batch, schedules
 
@@ -98,29 +98,52 @@ def test_one_late_emission_at_the_end_hardly_moves_the_processed_rate():
     assert processed_rate(late, *FOREVER) == pytest.approx(1_000, rel=0.005)
 
 
-def long_batches(rate_per_s, *, fixed_s=0.5, per_event_s=1e-3):
-    """Return micro-batches, each of what came during the one before, and how long their tasks take."""
-    takes_s = fixed_s / (1 - rate_per_s * per_event_s)
-    events = round(rate_per_s * takes_s)
-    made = [make_batch(k, k * events, (k + 1) * events, started_s=0, emitted_s=takes_s - 0.01) for k in range(3)]
-    return made, takes_s - fixed_s
+def parts(*counts, part_us=1_000_000):
+    """Return a schedule with that many events in each part of a second."""
+    return Schedule(part_us * np.arange(len(counts) + 1), np.cumsum([0, *counts]))
 
 
-@pytest.mark.parametrize("rate_per_s", [50.0, 400.0, 800.0])
-def test_micro_batches_tell_the_capacity_at_any_rate(rate_per_s):
-    # Micro-batches of 3 s, of which half a second passes without tasks.
-    assert capacity(*long_batches(rate_per_s), longest_s=3.0) == pytest.approx(1000 * 2.5 / 3, rel=0.02)
+def level(schedule, start_s=0, end_s=10):
+    return is_level(schedule, ORIGIN_US, ORIGIN_US + round(1e6 * start_s), ORIGIN_US + round(1e6 * end_s))
 
 
-def test_the_admission_limit_and_the_trigger_decide_the_capacity_where_they_are_given():
-    batches, tasks_s = long_batches(400.0)
-    limited = {"longest_s": 3.0, "most_events": 500}
-    assert capacity(batches, tasks_s, **limited) == pytest.approx(500 / (0.5 + 0.5), rel=0.01)
-    assert capacity(batches, tasks_s, trigger_s=2.0, **limited) == pytest.approx(250)
+@pytest.mark.parametrize("place", [0, 4, 9])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_tenth_of_the_time_may_differ_by_a_twentieth_four_deviations_and_an_event(place, sign):
+    # The mean of 10,000 allows 500 + 4 * 100 + 1.
+    for more, expected in ((901, True), (902, False)):
+        counts = [10_000 - sign * 100] * 10
+        counts[(place + 1) % 10] -= sign * (more - 900)
+        counts[place] = 10_000 + sign * more
+        assert sum(counts) == 100_000
+        assert level(parts(*counts)) is expected
 
 
-def test_nothing_but_micro_batches_with_time_for_tasks_tells_a_capacity():
-    batches, tasks_s = long_batches(400.0, fixed_s=3.5)
-    assert capacity([], 1.0, longest_s=3.0) is None
-    assert capacity(batches, 0.0, longest_s=3.0) is None
-    assert capacity(batches, tasks_s, longest_s=3.0) is None
+def test_a_load_that_changes_outside_of_the_interval_is_level():
+    changing = parts(*[1000] * 10, *[5000] * 10)
+    assert level(changing)
+    assert level(changing, 10, 20)
+    assert not level(changing, 5, 15)
+
+
+def test_chance_does_not_make_a_load_vary():
+    assert level(parse_law("poisson", rate_per_s=50.0, seed=1).schedule(10.0))
+
+
+def test_an_interval_that_is_empty_or_the_wrong_way_round_is_level():
+    changing = parts(*[1000] * 5, *[5000] * 5)
+    assert level(changing, 5, 5)
+    assert level(changing, 9, 1)
+    assert offered_rate(changing, ORIGIN_US, ORIGIN_US + 9, ORIGIN_US + 1) is None
+
+
+def test_the_rate_of_a_load_that_varies_is_that_between_the_first_and_the_last_instant():
+    batches = [
+        make_batch(k, 0, n, started_s=t, emitted_s=t + 1) for k, (t, n) in enumerate([(2, 5), (3, 900), (7, 1005)])
+    ]
+    assert ingested_rate(batches, *FOREVER, level=False) == 200.0
+    assert processed_rate(batches, *FOREVER, level=False) == 200.0
+    assert processed_rate(batches[::-1], *FOREVER, level=False) == 200.0
+    # By default the load is level, and the rate that of a line through all instants.
+    assert processed_rate(batches, *FOREVER) == pytest.approx(processed_rate(batches, *FOREVER, level=True))
+    assert ingested_rate(batches, *FOREVER) == pytest.approx(np.polyfit([2, 3, 7], [5, 900, 1005], 1)[0])

@@ -158,3 +158,21 @@ def test_the_warm_up_does_not_tell_what_is_normal():
 def test_series_and_spikes_that_cannot_be_are_refused(series, window, message):
     with pytest.raises(ValueError, match=message):
         series_recovery(series, **window)
+
+
+def test_a_point_at_the_start_of_the_spike_belongs_to_it():
+    t = np.arange(0.0, 20.0)
+    y = np.where(t == 10.0, 50.0, 1.0)
+    found = series_recovery((t, y), spike_start_s=10.0, spike_end_s=11.0)
+    assert (found.peak, found.peak_at_s, found.band) == (50.0, 10.0, pytest.approx(1.1))
+    earlier = series_recovery((t, y), spike_start_s=10.5, spike_end_s=11.0)
+    assert (earlier.peak, earlier.band) == (1.0, pytest.approx(1.0 + 2 * 49.0))
+
+
+def test_what_was_seen_before_it_settled_does_not_tell_what_is_normal():
+    t = np.arange(0.0, 20.0)
+    y = np.where(t < 5.0, 50.0, 1.0)
+    assert series_recovery((t, y), spike_start_s=10.0, spike_end_s=11.0, settled_from_s=5.0).band == pytest.approx(1.1)
+    few = series_recovery((t, y), spike_start_s=10.0, spike_end_s=11.0, settled_from_s=5.1)
+    assert (few.band, few.time_to_recover_s) == (None, None)
+    assert few.reason == "seen 4 times before the spike, and what is normal needs 5"

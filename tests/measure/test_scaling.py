@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import curve_fit
 
-from streamgauge.measure.scaling import efficiency, fit_universal_scalability, speed_up
+from streamgauge.measure.scaling import _start, efficiency, fit_universal_scalability, speed_up
 
 # SPEC SDM91 on a Sun SPARCcenter 2000, and a ray tracer on an SGI Origin 2000: the examples of R's package usl.
 SPEC_USERS = [1, 18, 36, 72, 108, 144, 216]
@@ -53,6 +53,25 @@ def test_the_fit_equals_a_second_solver():
     assert (fit.per_core, fit.contention, fit.coherence) == pytest.approx(tuple(parameters), rel=1e-4)
     half_width = (fit.coherence_interval[1] - fit.coherence_interval[0]) / 2
     assert half_width == pytest.approx(2.1314495 * np.sqrt(covariance[2, 2]), rel=1e-3)
+
+
+def test_the_first_guess_is_the_law_itself_where_nothing_scatters():
+    cores = np.array([1.0, 2.0, 4.0, 8.0])
+    assert _start(cores, law(cores, 50, 0.1, 0.02), 3) == pytest.approx([50, 0.1, 0.02])
+    assert _start(cores, law(cores, 50, 0.1, 0), 2) == pytest.approx([50, 0.1])
+
+
+def test_the_first_guess_weighs_all_points_by_the_share_that_they_err():
+    cores, throughput = np.array([1.0, 2.0, 4.0, 8.0, 16.0]), np.array([52.0, 88.0, 160.0, 230.0, 330.0])
+    inverse = cores / throughput
+    (constant, slope), _ = curve_fit(lambda n, a, b: a + b * (n - 1), cores, inverse, p0=(1, 1), sigma=inverse)
+    assert _start(cores, throughput, 2) == pytest.approx([1 / constant, slope / constant], rel=1e-6)
+
+
+def test_a_first_guess_without_throughput_on_one_core_gets_a_thousand_times_the_largest_one_per_core():
+    # n / X = n - 1 has no constant; the largest throughput per core is 1.
+    cores = np.array([2.0, 4.0, 8.0])
+    assert _start(cores, cores / (cores - 1), 3) == pytest.approx([1000, 1000, 0])
 
 
 @settings(max_examples=40, deadline=None)
@@ -104,7 +123,7 @@ def test_two_core_counts_give_contention_only():
     assert (fit.per_core, fit.contention) == pytest.approx((100, 2 / 1.9 - 1))
     assert (fit.coherence, fit.coherence_interval, fit.peak_cores) == (None, None, None)
     assert fit.contention_interval is not None
-    assert fit.reason == "two core counts do not tell coherence from contention"
+    assert fit.reason == "two core counts cannot separate coherence from contention"
     assert fit.throughput_at(2) == pytest.approx(190)
 
 
@@ -162,3 +181,16 @@ def test_what_is_no_measurement_is_refused(cores, throughput):
     for function in (fit_universal_scalability, speed_up, efficiency):
         with pytest.raises(ValueError, match=r"core counts? "):
             function(cores, throughput)
+
+
+@pytest.mark.parametrize(
+    ("cores", "throughput"), [([2, 8, 4], [100, 250, 180]), ([4, 8], [100, 150]), ([4, 8], [100, 90]), ([8, 8], [1, 2])]
+)
+def test_the_largest_core_count_is_known_whatever_else_is(cores, throughput):
+    assert fit_universal_scalability(cores, throughput).most_cores == 8.0
+
+
+def test_throughput_that_grows_with_the_cores_does_not_grow_faster():
+    assert fit_universal_scalability([2, 4, 8], [200, 400, 800]).reason == ""
+    assert "two core counts" in fit_universal_scalability([2, 4], [200, 400]).reason
+    assert "faster than the cores" in fit_universal_scalability([2, 4, 8], [200, 400, 801]).reason

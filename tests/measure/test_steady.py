@@ -102,7 +102,15 @@ def test_c4_too_few_points_are_not_settled(points):
 
 def test_points_that_are_not_finite_are_not_settled():
     state = find_steady_state([1.0] * 40 + [float("nan")])
-    assert (state.settled, state.reason) == (False, "no steady state: some points are not finite")
+    assert (state.cut, state.settled, state.reason) == (0, False, "no steady state: some points are not finite")
+
+
+@pytest.mark.parametrize("slope", [0.02, -0.02])
+def test_a_movement_is_told_as_a_share_of_the_mean(slope):
+    series = 3 + slope * np.arange(100.0)
+    state = find_steady_state(series)
+    kept = series[state.cut :]
+    assert state.change == pytest.approx((kept[-1] - kept[0]) / kept.mean())
 
 
 def test_c4_a_movement_of_a_few_milliseconds_is_settled():

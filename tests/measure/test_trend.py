@@ -5,7 +5,16 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from streamgauge.measure import slope_interval, theil_sen
-from streamgauge.measure.trend import level_shift, student_quantile
+from streamgauge.measure.trend import (
+    RESAMPLES,
+    _autocorrelation,
+    _effective_points,
+    _group_means,
+    _resampled,
+    _standard_error,
+    level_shift,
+    student_quantile,
+)
 
 
 def autoregression(rng, points, phi):
@@ -74,6 +83,46 @@ def test_the_interval_covers_the_true_slope_nearly_as_often_as_it_says(points, p
     assert covered >= 0.925
 
 
+def test_the_error_of_a_slope_is_its_scatter_over_resamples_and_what_two_points_of_the_line_hide():
+    t, residuals = np.cumsum([0.5, 1.0, 2.0] * 4), np.random.default_rng(3).standard_normal(12)
+    rows = _resampled(residuals, 0.4, np.random.default_rng(5))
+    slopes = [stats.theilslopes(row, t).slope for row in rows]
+    found = _standard_error(t, residuals, 0.4, np.random.default_rng(5))
+    assert found == pytest.approx(np.std(slopes) * np.sqrt(12 / 10), rel=1e-9)
+
+
+def test_resamples_scatter_and_depend_as_the_residuals_do():
+    rng = np.random.default_rng(11)
+    residuals = autoregression(rng, 4000, 0.6)
+    rows = _resampled(residuals, 0.6, rng)
+    assert rows.shape == (RESAMPLES, 4000)
+    assert rows.std() == pytest.approx(1, abs=0.05)
+    assert rows[:, 0].std() == pytest.approx(1, abs=0.15)
+    assert np.mean(rows[:, 1:] * rows[:, :-1]) / rows.var() == pytest.approx(0.6, abs=0.01)
+    assert np.mean(rows) == pytest.approx(0, abs=0.02)
+
+
+def test_dependence_is_estimated_with_the_bias_of_a_line_and_a_margin():
+    # 39 neighbours, of which 9 differ in sign: 21 / 40.
+    blocks = np.array(([1.0] * 4 + [-1.0] * 4) * 5)
+    rho = (21 / 40 + 2 / 40) / (1 - 4 / 40)
+    assert _autocorrelation(blocks) == pytest.approx(rho + 0.75 * np.sqrt((1 - rho**2) / 40))
+    assert _autocorrelation(np.array([1.0, -1.0] * 10)) == 0.0
+    assert _autocorrelation(np.arange(-50.0, 51.0)) == 0.95
+    assert _autocorrelation(np.zeros(9)) == 0.0
+
+
+def test_dependent_points_are_worth_fewer_but_four():
+    assert _effective_points(0.0, 30) == 30
+    assert _effective_points(0.5, 30) == pytest.approx(10)
+    assert _effective_points(0.9, 20) == 4
+
+
+def test_neighbours_are_averaged_in_groups_that_hold_every_point_once():
+    assert _group_means(np.arange(4.0), 4).tolist() == [0, 1, 2, 3]
+    assert _group_means(np.array([1.0, 3.0, 5.0, 7.0, 9.0]), 2).tolist() == [2.0, 7.0]
+
+
 def test_a_straight_line_has_no_uncertainty():
     slope = slope_interval(range(30), [2 * k for k in range(30)])
     assert (slope.low, slope.value, slope.high) == pytest.approx((2.0, 2.0, 2.0))
@@ -97,6 +146,19 @@ def test_a_planted_step_is_found_with_its_size_and_sign():
     found = [level_shift(step + rng.standard_normal(40)) for _ in range(100)]
     assert np.mean([size is not None for size in found]) >= 0.95
     assert np.mean([size for size in found if size is not None]) == pytest.approx(-4, abs=0.3)
+
+
+@pytest.mark.parametrize(("share", "found"), [(0.99, False), (1.01, True)])
+def test_a_step_must_exceed_its_error_times_the_quantile(share, found):
+    # Residuals of 1 and -1 in turn depend on nothing: their variance is 20 / 18, and that of the step 1 / 5 of it.
+    least = np.sqrt(20 / 18 / 5) * student_quantile(0.9995, 18)
+    size = level_shift(np.repeat([0.0, share * least], 10) + np.tile([1.0, -1.0], 10))
+    assert (size == pytest.approx(share * least)) if found else size is None
+
+
+@pytest.mark.parametrize(("before", "size"), [(4, 6.0), (16, 6.0), (3, 4.5), (17, 4.5)])
+def test_a_step_is_found_whole_where_a_fifth_of_the_points_is_on_either_side(before, size):
+    assert level_shift(np.repeat([0.0, 6.0], [before, 20 - before])) == pytest.approx(size)
 
 
 def test_short_or_constant_series_have_no_step():

@@ -3,6 +3,7 @@ import pytest
 
 from streamgauge.arrivals import Constant, Schedule
 from streamgauge.measure import Histogram, window_latency
+from streamgauge.measure.windows import _window_ends_us
 
 from .samples import ORIGIN_US, make_batch
 
@@ -36,6 +37,15 @@ def test_t6_appended_windows_wait_for_the_watermark():
     histogram = tumbling(batches, "append", delay_s=2.0)
     assert histogram.count == 2
     assert (histogram.min_us, histogram.max_us) == (7_000_000, 16_000_000)
+
+
+def test_the_first_event_alone_fills_a_window():
+    schedule = Constant(0.1).schedule(60.0)
+    times_us = schedule.times_us(np.arange(schedule.total))
+    windows = np.unique(times_us // 10_000_000)
+    found = _window_ends_us(schedule, ORIGIN_US, schedule.total, 10_000_000, 10_000_000) - ORIGIN_US
+    assert np.diff(times_us).min() >= 10_000_000
+    assert found.tolist() == [end for end in (windows + 1) * 10_000_000 if end <= times_us[-1]]
 
 
 def test_t6_a_watermark_exactly_at_the_end_closes_the_window():
@@ -157,3 +167,20 @@ def test_events_that_were_never_offered_close_no_window(mode):
 def test_t6_no_batches_or_no_events_give_an_empty_histogram():
     assert tumbling([], "update") == Histogram.empty()
     assert tumbling([make_batch(0, 0, 0)], "append") == Histogram.empty()
+
+
+@pytest.mark.parametrize(("first", "windows"), [(9, 2), (10, 1)])
+def test_updated_windows_count_when_their_last_event_is_in_the_first_batch(first, windows):
+    batches = [make_batch(0, first, 12, emitted_s=12.5), make_batch(1, 12, 21, emitted_s=21.5)]
+    assert tumbling(batches, "update").count == windows
+
+
+def test_an_event_just_before_the_end_of_a_window_is_its_last():
+    # An event per microsecond around the end of the first window.
+    schedule = Schedule(np.array([0, 10_000_000 - 5, 10_000_000 + 5]), np.array([0, 1, 11]))
+    batches = [
+        make_batch(0, 0, 5, emitted_s=11.0),
+        make_batch(1, 5, 6, emitted_s=13.0),
+        make_batch(2, 6, 11, emitted_s=15.0),
+    ]
+    assert latencies_s(tumbling(batches, "update", schedule=schedule)) == pytest.approx([3.0], rel=0.01)

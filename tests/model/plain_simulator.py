@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from streamgauge.model import Query, RunFacts, Settings
+from streamgauge.model import QueryModel, RunFacts, Settings
 from streamgauge.model.sample import BATCH_COLUMNS, PHASE_COLUMNS, TASK_COLUMNS
 
 ORIGIN_US = 1_794_800_000_000_000
@@ -33,18 +33,25 @@ class PlainRun:
     """Micro-batches and tasks as columns, and the latency of some events of each micro-batch."""
 
     facts: RunFacts
-    batches: dict[str, list] = field(default_factory=lambda: {name: [] for name in BATCH_COLUMNS})
+    from_us: int
+    until_us: int
+    batches: dict[str, list] = field(default_factory=lambda: {name: [] for name in (*BATCH_COLUMNS, "first", "last")})
     tasks: dict[str, list] = field(default_factory=lambda: {name: [] for name in TASK_COLUMNS})
     latencies: list[tuple[float, float]] = field(default_factory=list)
 
     def columns(self):
         return (
             {
-                name: np.array(values, dtype=object if name == "watermark_us" else None)
+                name: np.array(values, dtype=float if name == "watermark_us" else None)
                 for name, values in self.batches.items()
             },
             {name: np.array(values) for name, values in self.tasks.items()},
         )
+
+    def is_measured(self):
+        """Tell which micro-batches were emitted under the load after the warm-up."""
+        emitted_us = np.array(self.batches["emitted_us"])
+        return (emitted_us >= self.from_us) & (emitted_us <= self.until_us)
 
     @property
     def mean_latency_s(self):
@@ -60,12 +67,7 @@ class PlainRun:
 
     @property
     def mean_duration_s(self):
-        inside = [
-            d
-            for d, at in zip(self.batches["duration_s"], self.batches["emitted_us"], strict=True)
-            if self.facts.from_us <= at <= self.facts.until_us
-        ]
-        return sum(inside) / len(inside)
+        return float(np.array(self.batches["duration_s"])[self.is_measured()].mean())
 
 
 def lognormal(rng, cv):
@@ -76,7 +78,7 @@ def lognormal(rng, cv):
 class PlainSimulator:
     """Runs one query under a constant load; times are seconds from the start of the load."""
 
-    def __init__(self, query: Query, settings: Settings, chance: Chance, seed: int, workload="made-up"):
+    def __init__(self, query: QueryModel, settings: Settings, chance: Chance, seed: int, workload="made-up"):
         self.query, self.settings, self.chance = query, settings, chance
         self.rng = random.Random(seed)
         self.level = 0.0
@@ -89,10 +91,9 @@ class PlainSimulator:
             trigger_s=settings.trigger_s,
             source_partitions=settings.tasks("source"),
             shuffle_partitions=settings.tasks("shuffle"),
-            from_us=ORIGIN_US + round(settings.warmup_s * 1e6),
-            until_us=ORIGIN_US + round(settings.load_s * 1e6),
         )
-        self.result = PlainRun(self.facts)
+        from_us, until_us = (ORIGIN_US + round(seconds * 1e6) for seconds in (settings.warmup_s, settings.load_s))
+        self.result = PlainRun(self.facts, from_us, until_us)
         self.stage_id = 0
 
     def batch_factor(self):
@@ -125,7 +126,7 @@ class PlainSimulator:
             emitted = end + durations["sink_commit"] + durations["other"]
             finished = emitted + durations["commit_log"]
             durations["execution"] = end + durations["sink_commit"] - begin
-            self.record_batch(batch_id, start, emitted, finished, events, durations, watermark)
+            self.record_batch(batch_id, start, emitted, finished, consumed, events, durations, watermark)
             self.record_latencies(consumed, events, emitted)
             before, watermark = watermark, (consumed + events - 1) / rate
             consumed += events
@@ -194,7 +195,7 @@ class PlainSimulator:
         for name in TASK_COLUMNS:
             self.result.tasks[name].append(row[name])
 
-    def record_batch(self, batch_id, start, emitted, finished, events, durations, watermark):
+    def record_batch(self, batch_id, start, emitted, finished, first, events, durations, watermark):
         def instant(t):
             return ORIGIN_US + round(t * 1e3) * 1000
 
@@ -202,9 +203,10 @@ class PlainSimulator:
             "batch_id": batch_id, "started_us": instant(start), "emitted_us": instant(emitted),
             "finished_us": instant(finished), "events": events, "duration_s": round(finished - start, 3),
             "watermark_us": None if watermark is None else instant(watermark) - ORIGIN_US + 10**15, "state_rows": 0,
+            "first": first, "last": first + events,
         } | {f"{name}_s": round(durations[name], 3) for name in PHASE_COLUMNS}  # fmt: skip
-        for name in BATCH_COLUMNS:
-            self.result.batches[name].append(row[name])
+        for name, values in self.result.batches.items():
+            values.append(row[name])
 
     def record_latencies(self, first, events, emitted, points=16):
         rate = self.settings.rate_per_s

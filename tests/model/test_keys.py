@@ -67,3 +67,13 @@ def test_one_key_makes_one_task_do_all_the_work(model):
     )
     assert single.sustainable_rate_per_s.value < 0.9 * spread.sustainable_rate_per_s.value
     assert single.latency_mean_s.value > 1.05 * spread.latency_mean_s.value
+
+
+@pytest.mark.parametrize(("off", "explained"), [(0.019, (1,)), (0.021, ())])
+def test_keys_explain_stages_behind_an_exchange_whose_rows_are_spread_alike_within_a_fiftieth(model, off, explained):
+    shares = EVEN.shares(2)
+    moved = tuple((shares + np.array([off, -off])).tolist())
+    source, second, third = model.query.stages
+    # The source has the shares of the keys by chance, and one partition says nothing.
+    stages = (replace(source, shares=tuple(shares)), replace(second, shares=moved), replace(third, shares=(1.0,)))
+    assert explained_stages(replace(model, query=replace(model.query, stages=stages)), EVEN) == explained

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from streamgauge.model import Noise, Query, Settings, Stage, TaskCost, simulate
+from streamgauge.model import Noise, QueryModel, Settings, StageModel, TaskCost, simulate
 from streamgauge.model.practice import USUAL_POWER, find_power, practice
 
 
@@ -43,7 +43,7 @@ def test_times_never_grow_with_practice():
 
 def test_a_simulated_driver_practises_from_its_first_micro_batch_on():
     noise = replace(Noise.none({"query_planning": 0.2}, (0.0,)), numbers=np.array([150.0]), power=0.2)
-    query = Query((Stage("s", 1, TaskCost()),), noise, processors=1, dispatch_s=0.0, return_s=0.0)
+    query = QueryModel((StageModel("s", 1, TaskCost()),), noise, processors=1, dispatch_s=0.0, return_s=0.0)
     settings = Settings(1000.0, 1, trigger_s=1.0, duration_s=300.0, warmup_s=10.0)
     done = simulate([query], settings, replications=1, rng=np.random.default_rng(1))
     durations = (done.ended_s - done.started_s)[:, 0]
@@ -53,7 +53,7 @@ def test_a_simulated_driver_practises_from_its_first_micro_batch_on():
 
 
 def test_a_query_without_numbers_takes_the_same_time_always():
-    query = Query((Stage("s", 1, TaskCost()),), Noise.none({"query_planning": 0.2}, (0.0,)), processors=1,
+    query = QueryModel((StageModel("s", 1, TaskCost()),), Noise.none({"query_planning": 0.2}, (0.0,)), processors=1,
                   dispatch_s=0.0, return_s=0.0)  # fmt: skip
     done = simulate([query], Settings(1000.0, 1, trigger_s=1.0), replications=1, rng=np.random.default_rng(1))
     durations = (done.ended_s - done.started_s)[done.events > 0]

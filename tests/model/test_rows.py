@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.model import OutputCurve, distinct_keys, fold, partition_of, rehash, spark_hash
+from streamgauge.model import Keys, OutputCurve, distinct_keys, fold, partition_of, spark_hash
 from streamgauge.model.rows import is_exact_fold
 
 WEIGHTS = np.array([6, 4, 3, 3, 2, 2, 2, 2, *[1] * 8]) / 32
@@ -54,8 +54,8 @@ def test_folding_the_ordered_keys_gives_the_published_shares():
 @given(st.integers(1, 200), st.sampled_from([1, 2, 4, 8, 16, 32, 64]))
 def test_folding_is_hashing_again(seed, partitions):
     rng = np.random.default_rng(seed)
-    keys, weights = rng.integers(-(2**40), 2**40, 50), rng.random(50)
-    assert fold(rehash(64, weights, keys), partitions) == pytest.approx(rehash(partitions, weights, keys))
+    keys = Keys((rng.integers(-(2**40), 2**40, 50),), rng.random(50))
+    assert fold(keys.shares(64), partitions) == pytest.approx(keys.shares(partitions))
 
 
 @given(st.lists(st.floats(0.01, 1.0), min_size=1, max_size=24), st.integers(1, 24))

@@ -2,7 +2,7 @@
 
 import random
 
-from streamgauge.prototype.application import Application, Data, Flow, Source, Task
+from streamgauge.prototype.graph.application import Application, Data, Flow, PrototypeTask, Source
 
 Edges = list[tuple[str, str]]
 
@@ -13,7 +13,7 @@ def graph(*tasks: tuple[str, str], sources: str = "s") -> Application:
     made = []
     for name, parents in tasks:
         levels[name] = 1 + max(levels[parent] for parent in parents)
-        made.append(Task(name, 4, tuple(parents), "balanced", 4.5, level=levels[name]))
+        made.append(PrototypeTask(name, 4, tuple(parents), "balanced", 4.5, level=levels[name]))
     return Application("graph", "pipeline", tuple(Source(name, 4, Data(), Flow()) for name in sources), tuple(made))
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.prototype.calibration import (
-    Calibration,
-    Line,
-    Machine,
-    Point,
+    CostLine,
+    CostPoint,
+    CycleCalibration,
+    Platform,
     calibration_path,
     need_calibration,
     read_calibration,
@@ -18,9 +18,9 @@ from streamgauge.prototype.calibration import (
 )
 from streamgauge.verdict import Verdict
 
-POINT = Point(5000, 40_000, 4100.0, 0.02, -0.01, 0.03)
-LINES = {"native": Line(0.8, 0.79, 0.82, 100.0, (POINT,)), "arrow": Line(4.0, 3.9, 4.1, -20.0, (POINT,))}
-FOUND = Calibration("2026-11-16T08:00:00+00:00", this_machine(), LINES, Verdict.UNKNOWN, ("too busy",))
+POINT = CostPoint(5000, 40_000, 4100.0, 0.02, -0.01, 0.03)
+LINES = {"native": CostLine(0.8, 0.79, 0.82, 100.0, (POINT,)), "arrow": CostLine(4.0, 3.9, 4.1, -20.0, (POINT,))}
+FOUND = CycleCalibration("2026-11-16T08:00:00+00:00", this_machine(), LINES, Verdict.UNKNOWN, ("too busy",))
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +59,7 @@ def test_what_cannot_do_without_a_calibration_says_how_to_get_one():
     [
         (replace(this_machine(), processor="an abacus"), "processor an abacus, here "),
         (replace(this_machine(), spark="3.5.0"), "Spark 3.5.0, here "),
-        (Machine("an abacus", "8", None), "processor an abacus, here .*; Spark unknown, here "),
+        (Platform("an abacus", "8", None), "processor an abacus, here .*; Spark unknown, here "),
     ],
 )
 def test_the_calibration_of_another_machine_is_refused_with_both_names(machine, told):
@@ -81,8 +81,8 @@ def test_another_java_is_refused_by_who_knows_it():
     [
         (lambda d: d.pop("machine"), "machine: Field required"),
         (lambda d: d["lines"]["native"].update(ns_per_cycle="fast"), "lines.native.ns_per_cycle: "),
-        (lambda d: d["lines"]["native"].update(ns_per_cycle=0), "does not tell what a cycle costs"),
-        (lambda d: d["lines"].pop("arrow"), "does not tell what a cycle costs in native and arrow form"),
+        (lambda d: d["lines"]["native"].update(ns_per_cycle=0), "has no cost of a cycle"),
+        (lambda d: d["lines"].pop("arrow"), "has no cost of a cycle in native and arrow form"),
         (lambda d: d.update(schema_version=2), "has version 2, which is not 1"),
     ],
 )

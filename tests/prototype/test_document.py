@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from streamgauge.bundle import FOLDER
 from streamgauge.errors import InvalidExperimentError, UsageError
 from streamgauge.prototype import Application, is_prototype_file, load_application, read_application
-from streamgauge.prototype.application import Data, Flow, Source, Task, Topic, Window
-from streamgauge.prototype.keys import ANY_TASK, DATASTREAM, WORKFLOW, Group
+from streamgauge.prototype.file.vocabulary import ANY_TASK, DATASTREAM, WORKFLOW, Group
+from streamgauge.prototype.graph.application import Data, Flow, PrototypeTask, Source, SourceTopic, TaskWindow
 
 HERE = Path(__file__).parent
-EXAMPLES = HERE.parents[1] / "examples" / "prototypes"
+EXAMPLES = FOLDER / "prototypes"
 SOURCE = "pipeline:\n  tasks:\n  - {name: a}\n"
 
 
@@ -44,8 +45,8 @@ def test_keys_that_are_absent_have_the_defaults_of_namb():
     assert application.schema == "workflow"
     assert application.sources == (Source("source", 4, Data(8, 100, "uniform"), Flow("uniform", 1000.0)),)
     assert application.tasks == (
-        Task("task_1", 3, ("source",), "balanced", 10.0, level=2),
-        Task("task_2", 3, ("task_1",), "balanced", 10.0, level=3),
+        PrototypeTask("task_1", 3, ("source",), "balanced", 10.0, level=2),
+        PrototypeTask("task_2", 3, ("task_1",), "balanced", 10.0, level=3),
     )
     assert (application.routing_scope, application.text, application.warnings) == ("all", "workflow: {}", ())
 
@@ -60,7 +61,7 @@ def test_keys_that_a_task_does_not_have_get_the_defaults_of_namb():
     application = read(pipeline("name: a", "name: b, parents: [a]"))
     assert application.schema == "pipeline"
     assert application.sources == (Source("a", 1, Data(8, 100, "uniform"), Flow("uniform", 1000.0)),)
-    assert application.tasks == (Task("b", 1, ("a",), "none", 10.0, level=2),)
+    assert application.tasks == (PrototypeTask("b", 1, ("a",), "none", 10.0, level=2),)
 
 
 def test_all_keys_of_a_pipeline_are_read():
@@ -80,8 +81,8 @@ def test_all_keys_of_a_pipeline_are_read():
     )
     assert application.sources == (Source("a", 2, Data(3, 9, "zipf", 2), flow, reliability=False),)
     assert application.tasks == (
-        Task("b", 4, ("a",), "broadcast", 0.0, 3.0, 0.5, 7.5, True, 0.25, 1.5, 2, reliability=False, level=2),
-        Task("c", 3, ("b", "a"), "hash", 0.5, window=Window("sliding", 20, 5, "value"), level=3),
+        PrototypeTask("b", 4, ("a",), "broadcast", 0.0, 3.0, 0.5, 7.5, True, 0.25, 1.5, 2, reliability=False, level=2),
+        PrototypeTask("c", 3, ("b", "a"), "hash", 0.5, window=TaskWindow("sliding", 20, 5, "value"), level=3),
     )
 
 
@@ -105,7 +106,7 @@ def test_all_keys_of_a_workflow_are_read():
     assert instances(application) == [2, 3, 6, 5, 2]
     assert [task.processing for task in application.tasks] == [10.0, 12.0, 9.6, 7.68]
     assert [task.filtering for task in application.tasks] == [0.3, 0.3, 0.0, 0.0]
-    assert [task.window for task in application.tasks] == [None, None, Window("tumbling", 10, 10), None]
+    assert [task.window for task in application.tasks] == [None, None, TaskWindow("tumbling", 10, 10), None]
     assert {task.routing for task in application.tasks} == {"hash"}
     assert not any(task.reliability for task in application.tasks)
     assert application.depth == 4
@@ -239,9 +240,9 @@ def test_a_chained_workflow_has_the_parallelism_that_spark_executes():
 def test_a_topic_makes_an_external_source():
     external = "external: {kafka: {server: 'localhost:9092', group: g, topic: t}}"
     workflow = read(f"datastream: {{{external}}}")
-    assert workflow.sources[0].topic == Topic("localhost:9092", "g", "t")
+    assert workflow.sources[0].topic == SourceTopic("localhost:9092", "g", "t")
     task = read(pipeline("name: a, kafka: {server: 'a:1,b:2'}", "name: b, parents: [a]"))
-    assert task.sources[0].topic == Topic("a:1,b:2", "namb_default", "namb_topic")
+    assert task.sources[0].topic == SourceTopic("a:1,b:2", "namb_default", "namb_topic")
     both = read(f"datastream:\n  synthetic: {{}}\n  {external}\n")
     assert both.sources[0].topic
     assert both.warnings == ()
@@ -382,7 +383,7 @@ def test_all_mistakes_are_shown_at_once_with_line_mark_and_remedy(name):
         ("workflow: {filtering: .nan}", '1:23: filtering ".nan" is not a number'),
         (
             "workflow: {depth: 120, scalability: {parallelism: 500}, workload: {balancing: increasing}}",
-            "1:79: increasing makes the load of task_65 1,168,422",
+            "1:79: increasing makes the CPU work of task_65 1,168,422",
         ),
         ("datastream: {synthetic: {data: {size: 0}}}", '1:39: size "0" is out of range'),
         ("datastream: {synthetic: {data: {size: 1}}}", "1:39: values is 100, but there are only 26 strings of size 1"),
@@ -529,7 +530,9 @@ def test_files_that_would_take_long_are_refused(text, what):
 def test_a_million_lines_are_refused_without_being_read(tmp_path, monkeypatch):
     path = tmp_path / "long.yaml"
     path.write_text("pipeline:\n" + "- x\n" * 1_000_000)
-    monkeypatch.setattr("streamgauge.prototype.document.read_application", lambda *_, **__: pytest.fail("it was read"))
+    monkeypatch.setattr(
+        "streamgauge.prototype.file.document.read_application", lambda *_, **__: pytest.fail("it was read")
+    )
     with pytest.raises(InvalidExperimentError, match=r"long.yaml:1:1: more than 200,000 bytes"):
         load_application(path)
     assert is_prototype_file(path)
@@ -580,7 +583,7 @@ def test_what_cannot_be_read_is_no_prototype(tmp_path):
 
 
 def test_suites_are_no_prototypes():
-    suites = sorted((EXAMPLES.parents[1] / "suites").glob("*.yaml"))
+    suites = sorted((FOLDER / "suites").glob("*.yaml"))
     assert suites
     assert not any(is_prototype_file(path) for path in suites)
 

@@ -6,16 +6,15 @@ import pytest
 
 from prototype.applications import pipeline, source
 from streamgauge.errors import RunFailedError
-from streamgauge.prototype.application import Task, Window
-from streamgauge.prototype.executed_plan import find_mismatches, partitions_of, refuse_other_plan
-from streamgauge.prototype.load import mark
+from streamgauge.prototype.executed_plan import find_mismatches, mark, partitions_of, refuse_other_plan
+from streamgauge.prototype.graph.application import PrototypeTask, TaskWindow
 from streamgauge.workloads.executed_plan import PlanNode
 
 APPLICATION = pipeline(
     source(),
-    Task("first", 3, ("source",), "balanced"),
-    Task("chained", 3, ("first",), "none"),
-    Task("second", 4, ("chained",), "hash", window=Window("tumbling", 3, 3)),
+    PrototypeTask("first", 3, ("source",), "balanced"),
+    PrototypeTask("chained", 3, ("first",), "none"),
+    PrototypeTask("second", 4, ("chained",), "hash", window=TaskWindow("tumbling", 3, 3)),
 )
 SCAN = PlanNode("MicroBatchScan")
 
@@ -62,16 +61,16 @@ def test_a_task_that_is_gone_or_computed_twice_is_found():
 
 
 def test_a_redistribution_that_is_used_again_does_not_count_as_computed_again():
-    application = pipeline(source(), *(Task(name, 3, ("source",), "balanced") for name in ("a", "b")))
+    application = pipeline(source(), *(PrototypeTask(name, 3, ("source",), "balanced") for name in ("a", "b")))
     shared = step("Union", work("a", shuffle(3, SCAN)), work("b", PlanNode("ReusedExchange", partitions=3)))
     assert find_mismatches(application, shared) == []
 
 
 def test_windows_that_no_watermark_reaches_are_found_where_watermarks_are_passed_on():
-    window = Window("tumbling", 3, 3)
-    first = Task("first", 3, ("source",), "balanced")
-    left, right = (Task(name, 3, ("first",), "balanced", window=window) for name in ("left", "right"))
-    over = Task("over", 3, ("left",), "balanced", window=window)
+    window = TaskWindow("tumbling", 3, 3)
+    first = PrototypeTask("first", 3, ("source",), "balanced")
+    left, right = (PrototypeTask(name, 3, ("first",), "balanced", window=window) for name in ("left", "right"))
+    over = PrototypeTask("over", 3, ("left",), "balanced", window=window)
 
     def windows(task, *below):
         return step("StateStoreSave", shuffle(3, work(task, *below)))
@@ -89,9 +88,9 @@ def test_a_union_runs_in_the_partitions_of_all_its_parts():
     assert partitions_of(step("Union", shuffle(3, SCAN), shuffle(2, SCAN))) == 5
     application = pipeline(
         source(),
-        Task("a", 3, ("source",), "balanced"),
-        Task("b", 2, ("source",), "balanced"),
-        Task("join", 5, ("a", "b"), "none"),
+        PrototypeTask("a", 3, ("source",), "balanced"),
+        PrototypeTask("b", 2, ("source",), "balanced"),
+        PrototypeTask("join", 5, ("a", "b"), "none"),
     )
     united = work("join", step("Union", work("a", shuffle(3, SCAN)), work("b", shuffle(2, SCAN))))
     assert find_mismatches(application, united) == []
@@ -100,7 +99,7 @@ def test_a_union_runs_in_the_partitions_of_all_its_parts():
 
 
 def test_how_many_partitions_a_source_has_is_for_the_run_to_say():
-    application = pipeline(source(parallelism=2), Task("chained", 2, ("source",), "none"))
+    application = pipeline(source(parallelism=2), PrototypeTask("chained", 2, ("source",), "none"))
     assert find_mismatches(application, work("chained", SCAN)) == []
 
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streamgauge.arrivals import parse_law
-from streamgauge.prototype.application import Data, Flow, Window
 from streamgauge.prototype.fit import (
     FOREVER_S,
     Cost,
@@ -21,6 +20,7 @@ from streamgauge.prototype.fit import (
     uncorrected,
     zipf_exponent,
 )
+from streamgauge.prototype.graph.application import Data, Flow, TaskWindow
 
 SCAN = MeasuredStage("source", 2, 50_000.0)
 TABLE = MeasuredStage("table", 2, 0.0)
@@ -49,7 +49,7 @@ def test_one_stage_becomes_one_task_in_the_partitions_of_the_source():
 def test_an_aggregation_becomes_windows_of_each_value_with_the_keys_of_the_state():
     found = draft(query(TABLE, COUNTED, STATE, updated=100.0, window_s=(10, 10)))
     (only,) = found.application.tasks
-    assert only.window == Window("tumbling", 10, 10, "value")
+    assert only.window == TaskWindow("tumbling", 10, 10, "value")
     assert found.application.sources[0].data == Data(21, 100)
     assert found.stage_of == {"stage_1": 1}
     assert found.notes == ("one stage reads no tuples in every micro-batch, such as a table; it is part of batch_ms",)
@@ -57,13 +57,13 @@ def test_an_aggregation_becomes_windows_of_each_value_with_the_keys_of_the_state
 
 def test_windows_that_slide_share_their_keys():
     found = draft(query(replace(COUNTED, kind="source"), replace(STATE, reads=(0,)), updated=500.0, window_s=(10, 2)))
-    assert task(found).window == Window("sliding", 10, 2, "value")
+    assert task(found).window == TaskWindow("sliding", 10, 2, "value")
     assert found.application.sources[0].data.values == 100
 
 
 def test_state_that_is_never_dropped_stays_in_a_window_longer_than_any_run():
     found = draft(query(COUNTED, replace(STATE, reads=(0,)), updated=100.0))
-    assert task(found).window == Window("tumbling", FOREVER_S, FOREVER_S, "value")
+    assert task(found).window == TaskWindow("tumbling", FOREVER_S, FOREVER_S, "value")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_without_a_probe_the_whole_time_is_the_load():
 def test_a_query_that_is_cheaper_than_its_prototype_is_told_and_gets_no_load():
     found = corrected(draft(query(SCAN)), Cost({0: 0.15}, 0.2), Cost({0: 0.35}, 0.3))
     assert (task(found).processing_us, task(found).batch_ms) == (0.0, 0.0)
-    assert "stage_1 has no load, and takes 0.2 µs more" in found.cheaper
+    assert "stage_1 has no CPU work, and takes 0.2 µs more" in found.cheaper
     assert any("stage_1 has no wait, and a micro-batch takes" in text for text in found.cheaper)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from streamgauge.errors import InvalidExperimentError
 from streamgauge.prototype import read_application
-from streamgauge.prototype.keys import ANY_TASK, DATASTREAM, WORKFLOW, Group
+from streamgauge.prototype.file.vocabulary import ANY_TASK, DATASTREAM, WORKFLOW, Group
 
 from .test_document import EXAMPLES, OLD_PIPELINE, OLD_WORKFLOW
 

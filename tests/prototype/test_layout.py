@@ -3,7 +3,7 @@ import itertools
 import pytest
 
 from prototype.graphs import DIAMOND, LINEAR, SKIPPING, STAR, TANGLED, edges, graph, random_graph
-from streamgauge.prototype.layout import Layout, Net, Node, _inversions, _spread, lay_out
+from streamgauge.prototype.graph.layout import GraphLayout, Net, Node, _inversions, _spread, lay_out
 
 SEEDS = range(60)
 
@@ -67,10 +67,10 @@ def test_a_crossing_that_cannot_be_avoided_is_counted():
 def test_two_lines_that_change_sides_cross_once():
     a, b = Node("a", 1, 0.0), Node("b", 1, 1.0)
     c, d = Node("c", 2, 0.0), Node("d", 2, 1.0)
-    assert Layout(((a, b), (c, d)), ((Net((a,), (d,)), Net((b,), (c,))),)).crossings == 1
-    assert Layout(((a, b), (c, d)), ((Net((a,), (c,)), Net((b,), (d,))),)).crossings == 0
+    assert GraphLayout(((a, b), (c, d)), ((Net((a,), (d,)), Net((b,), (c,))),)).crossings == 1
+    assert GraphLayout(((a, b), (c, d)), ((Net((a,), (c,)), Net((b,), (d,))),)).crossings == 0
     # Lines of one net meet; they do not cross.
-    assert Layout(((a, b), (c, d)), ((Net((a, b), (c, d)),),)).crossings == 0
+    assert GraphLayout(((a, b), (c, d)), ((Net((a, b), (c, d)),),)).crossings == 0
 
 
 def test_a_level_that_is_passed_keeps_a_lane_free():
@@ -117,7 +117,7 @@ def test_sorting_leaves_fewer_crossings_than_the_order_of_the_file():
             tuple(Net(tuple(map(moved.get, net.parents)), tuple(map(moved.get, net.children))) for net in level)
             for level in layout.nets
         )
-        return Layout(layout.levels, nets).crossings
+        return GraphLayout(layout.levels, nets).crossings
 
     pairs = [(lay_out(random_graph(seed)).crossings, in_order(random_graph(seed))) for seed in SEEDS]
     assert sum(found for found, _ in pairs) < 0.7 * sum(before for _, before in pairs)

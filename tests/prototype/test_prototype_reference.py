@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from streamgauge.prototype import read_application
-from streamgauge.prototype.document import LIMITS, OLDER_ROOTS
-from streamgauge.prototype.keys import ANY_TASK, DATA, DATASTREAM, FLOW, WINDOWING, WORKFLOW, Group, Key
-from streamgauge.prototype.rules import filter_level, spread_load, spread_parallelism
+from streamgauge.prototype.file.document import LIMITS, OLDER_ROOTS
+from streamgauge.prototype.file.rules import filter_level, spread_parallelism, spread_work
+from streamgauge.prototype.file.vocabulary import ANY_TASK, DATA, DATASTREAM, FLOW, WINDOWING, WORKFLOW, Group, Key
 
 from .test_document import EXAMPLES
 
-PAGE = (EXAMPLES.parents[1] / "docs/reference/prototype-file.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/reference/prototype-file.md").read_text()
 
 
 def section(title: str) -> str:
@@ -82,7 +82,7 @@ def test_the_table_of_loads_is_that_of_the_rules():
     table = [row for row in rows(section("### Load")) if row[0].startswith("`")]
     assert len(table) == 4
     for balancing, *loads in table:
-        assert tuple(map(float, loads)) == spread_load(10.0, 4, balancing.strip("`"))
+        assert tuple(map(float, loads)) == spread_work(10.0, 4, balancing.strip("`"))
 
 
 def test_the_table_of_levels_is_that_of_the_rules():
@@ -114,5 +114,5 @@ def test_the_example_of_the_page_is_the_word_count_of_the_examples():
 
 
 def test_the_examples_of_the_page_exist():
-    (sentence,) = [line for line in PAGE.splitlines() if line.startswith("The folder `examples/prototypes`")]
+    (sentence,) = [line for line in PAGE.splitlines() if line.startswith("Ready prototypes are ")]
     assert set(re.findall(r"`([\w-]+)`", sentence)) == {path.stem for path in Path(EXAMPLES).glob("*.yaml")}

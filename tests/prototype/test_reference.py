@@ -7,10 +7,10 @@ import pytest
 
 from prototype.applications import COPYING, DIAMOND, LINEAR, SLIDING, STAR, TUMBLING, WINDOWS, pipeline, source
 from streamgauge.arrivals import Arrivals
-from streamgauge.prototype.application import Task, Window
+from streamgauge.prototype.graph.application import PrototypeTask, TaskWindow
 from streamgauge.prototype.parameters import parameters_of
 from streamgauge.prototype.reference import component_tuples, expected_tuples, murmur3
-from streamgauge.prototype.values import application_events
+from streamgauge.prototype.workload import application_events
 
 EVENTS, PERIOD_US = 4000, 5000
 
@@ -46,7 +46,7 @@ def test_both_children_of_a_fork_get_the_whole_stream_and_sinks_are_told_apart()
 
 @pytest.mark.parametrize("share", [0.1, 0.333, 0.9])
 def test_a_filter_forwards_its_share_and_another_task_draws_others(share):
-    first, second = (Task(name, 1, ("source",), filtering=share, processing=0) for name in ("first", "second"))
+    first, second = (PrototypeTask(name, 1, ("source",), filtering=share, processing=0) for name in ("first", "second"))
     kept = [set(leaving(pipeline(source(), task))["id"]) for task in (first, second)]
     spread = 5 * np.sqrt(share * (1 - share) / EVENTS)
     assert all(abs(len(ids) / EVENTS - share) < spread for ids in kept)
@@ -54,7 +54,7 @@ def test_a_filter_forwards_its_share_and_another_task_draws_others(share):
 
 
 def test_the_same_seed_drops_the_same_tuples_and_another_seed_others():
-    application = pipeline(source(), Task("filter", 1, ("source",), filtering=0.5, processing=0))
+    application = pipeline(source(), PrototypeTask("filter", 1, ("source",), filtering=0.5, processing=0))
     same, again, other = (set(leaving(application, seed)["id"]) for seed in (1, 1, 2))
     assert same == again
     assert abs(len(same & other) / EVENTS - 0.25) < 0.05
@@ -72,7 +72,9 @@ def test_a_broadcast_makes_a_copy_for_every_instance():
 
 def test_values_are_cut_and_never_made_longer():
     application = pipeline(
-        source(), Task("cut", 1, ("source",), resized_data=3), Task("not", 1, ("cut",), resized_data=9)
+        source(),
+        PrototypeTask("cut", 1, ("source",), resized_data=3),
+        PrototypeTask("not", 1, ("cut",), resized_data=9),
     )
     assert set(leaving(application)["value"].str.len()) == {3}
 
@@ -116,7 +118,7 @@ def test_results_of_windows_and_other_tuples_leave_together():
 
 
 def test_a_window_of_each_value_has_one_tuple_per_value():
-    window = replace(TUMBLING.tasks[1], window=Window("tumbling", 3, 3, "value"))
+    window = replace(TUMBLING.tasks[1], window=TaskWindow("tumbling", 3, 3, "value"))
     application = pipeline(source(), TUMBLING.tasks[0], window)
     found = leaving(application)
     assert found.groupby(["timestamp", "value"]).size().max() == 1

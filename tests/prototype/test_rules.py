@@ -5,13 +5,13 @@ from math import prod
 
 import pytest
 
-from streamgauge.prototype.rules import (
+from streamgauge.prototype.file.rules import (
     component_levels,
     component_parents,
     filter_level,
     is_routed_first,
-    spread_load,
     spread_parallelism,
+    spread_work,
     window_place,
 )
 
@@ -87,17 +87,17 @@ def test_all_instances_are_spread_in_the_promised_order(components):
     ],
 )
 def test_the_load_goes_on_as_in_the_thesis(balancing, loads):
-    assert spread_load(10.0, 4, balancing) == loads
+    assert spread_work(10.0, 4, balancing) == loads
 
 
 def test_the_load_is_no_total_but_that_of_the_first_task():
-    assert spread_load(3.0, 5, "decreasing") == (3.0, 2.4, 1.92, 1.536, 1.2288)
-    assert spread_load(7.0, 1, "pyramid") == (7.0,)
+    assert spread_work(3.0, 5, "decreasing") == (3.0, 2.4, 1.92, 1.536, 1.2288)
+    assert spread_work(7.0, 1, "pyramid") == (7.0,)
 
 
 def test_a_pyramid_of_loads_rises_to_the_middle_and_falls_from_there():
     for tasks in range(1, 30):
-        loads = spread_load(5.0, tasks, "pyramid")
+        loads = spread_work(5.0, tasks, "pyramid")
         steps = [round(after / before, 6) for before, after in pairwise(loads)]
         top = (tasks - 1) // 2
         assert steps == [1.2] * top + [0.8] * (tasks - 1 - top)

@@ -7,7 +7,7 @@ from ruamel.yaml import YAML
 
 from streamgauge.errors import InvalidExperimentError
 from streamgauge.prototype import prototype_schema, read_application
-from streamgauge.prototype.keys import DATASTREAM, SOURCE, TASK, WORKFLOW, Group, Key
+from streamgauge.prototype.file.vocabulary import DATASTREAM, SOURCE, TASK, WORKFLOW, Group, Key
 from suite.json_schema import is_valid
 
 from .test_document import EXAMPLES, pipeline

@@ -1,20 +1,22 @@
 import pytest
 
 from prototype.applications import COPYING, DIAMOND, FLOWS, FORK, LINEAR, SLIDING, STAR, TUMBLING, WINDOWS
-from streamgauge.prototype.stages import Chain, Stage, spark_stages
+from streamgauge.prototype.graph.stages import Chain, PlannedStage, spark_stages
 
 
 def test_chained_tasks_are_one_stage():
     assert spark_stages(LINEAR) == (
-        Stage(1, (Chain("source", (), 2, ("source",)),), "balanced", ("first",)),
-        Stage(2, (Chain("routing", ("first",), 3),), "hash", ("second",)),
-        Stage(3, (Chain("routing", ("second", "third"), 2),), "sink"),
+        PlannedStage(1, (Chain("source", (), 2, ("source",)),), "balanced", ("first",)),
+        PlannedStage(2, (Chain("routing", ("first",), 3),), "hash", ("second",)),
+        PlannedStage(3, (Chain("routing", ("second", "third"), 2),), "sink"),
     )
 
 
 def test_branches_of_a_diamond_run_side_by_side():
     stages = spark_stages(DIAMOND)
-    assert stages[2] == Stage(3, (Chain("routing", ("upper",), 3), Chain("routing", ("lower",), 2)), "hash", ("join",))
+    assert stages[2] == PlannedStage(
+        3, (Chain("routing", ("upper",), 3), Chain("routing", ("lower",), 2)), "hash", ("join",)
+    )
     assert stages[2].partitions == 5
     assert stages[3].chains == (Chain("routing", ("join", "end"), 4),)
 
@@ -35,8 +37,8 @@ def test_sources_are_read_together_in_the_partitions_of_all():
 
 def test_tuples_for_children_that_are_reached_in_different_ways_are_handed_over():
     stages = spark_stages(FORK)
-    assert stages[1] == Stage(2, (Chain("routing", ("hub",), 3),), "handed over", ("chained", "hashed", "both"))
-    assert stages[2] == Stage(3, (Chain("handed over", ("hub",), 3),), "hash", ("hashed",))
+    assert stages[1] == PlannedStage(2, (Chain("routing", ("hub",), 3),), "handed over", ("chained", "hashed", "both"))
+    assert stages[2] == PlannedStage(3, (Chain("handed over", ("hub",), 3),), "hash", ("hashed",))
     assert stages[-1].chains == (Chain("handed over", ("hub", "chained"), 3), Chain("routing", ("both",), 4))
 
 

@@ -1,12 +1,11 @@
 """The five topologies with which predictions are evaluated."""
 
-from pathlib import Path
-
 import pytest
 
-from streamgauge.prototype.document import load_application
+from streamgauge import bundle
+from streamgauge.prototype.file.document import load_application
 
-FOLDER = Path(__file__).parents[2] / "examples" / "topologies"
+FOLDER = bundle.FOLDER / "prototypes" / "topologies"
 PATHS = sorted(FOLDER.glob("*.yaml"))
 
 

@@ -10,11 +10,12 @@ import pytest
 
 from prototype.applications import FLOWS, STAR, pipeline, source
 from streamgauge.arrivals import Arrivals, parse_law
-from streamgauge.events.draw import SlottedLaw
-from streamgauge.prototype.application import Data, Flow, Source, Task
-from streamgauge.prototype.flow import arrivals_of, total_rate_per_s
+from streamgauge.events.columns import SLOTS
+from streamgauge.prototype.graph.application import Data, Flow, PrototypeTask, Source
+from streamgauge.prototype.graph.flow import arrivals_of, total_rate_per_s
+from streamgauge.prototype.graph.values import bell_borders, index_law, value_array, values_of
 from streamgauge.prototype.parameters import parameters_of
-from streamgauge.prototype.values import application_events, index_law, value_array, values_of
+from streamgauge.prototype.workload import application_events
 
 
 def tuples(application, events=10_000, seed=1, arrivals=None):
@@ -44,7 +45,7 @@ def _probabilities(law, values):
     """Return how likely each index is: a slot is drawn, and then one of its indices."""
     found = np.zeros(values)
     for low, width in zip(law.low, law.width, strict=True):
-        found[low : low + width] += 1 / SlottedLaw.SLOTS / width
+        found[low : low + width] += 1 / SLOTS / width
     return found
 
 
@@ -53,15 +54,15 @@ def test_nonuniform_values_have_the_law_of_a_normal_number_that_is_drawn_until_i
     normal = NormalDist(values / 2, values / 5)
     weights = np.diff([normal.cdf(border - 0.5) for border in range(values + 1)])
     found = _probabilities(index_law(Data(8, values, "nonuniform")), values)
-    assert np.abs(np.cumsum(found) - np.cumsum(weights) / weights.sum()).max() < 1 / SlottedLaw.SLOTS
+    assert np.abs(np.cumsum(found) - np.cumsum(weights) / weights.sum()).max() < 1 / SLOTS
 
 
 def test_nonuniform_values_are_cut_into_the_same_slots_by_their_weights():
     normal = NormalDist(50, 20)
     weights = np.diff([normal.cdf(border - 0.5) for border in range(101)])
-    by_weights, by_quantiles = SlottedLaw.from_weights(weights), index_law(Data(8, 100, "nonuniform"))
-    assert np.array_equal(by_weights.low, by_quantiles.low)
-    assert np.array_equal(by_weights.width, by_quantiles.width)
+    reached = np.cumsum(weights) / np.sum(weights)
+    by_weights = np.searchsorted(reached, np.arange(SLOTS + 1) / SLOTS - 1e-12)
+    assert np.minimum(by_weights, 99).tolist() == bell_borders(100)
 
 
 def test_a_bell_over_more_values_than_fit_in_memory_is_made_at_once():
@@ -128,7 +129,7 @@ def test_instances_with_their_own_rate_make_a_source_faster():
 
 
 def test_a_parameter_gives_all_sources_another_law_of_their_values():
-    application = pipeline(source(data=Data(2, 30, "nonuniform")), Task("work", 1, ("source",)))
+    application = pipeline(source(data=Data(2, 30, "nonuniform")), PrototypeTask("work", 1, ("source",)))
     parameters = parameters_of(application)
     stream = application_events(application, parameters)
     arrivals = Arrivals.spaced(np.arange(100_000), load_us=0, period_us=10)

@@ -6,17 +6,25 @@ import pytest
 
 from prototype.applications import ALL, pipeline, source
 from streamgauge.prototype import load_application, read_application
-from streamgauge.prototype.application import Application, Data, Flow, Source, Task, Topic, Window
-from streamgauge.prototype.writing import WIDTH, write_application
+from streamgauge.prototype.file.writing import WIDTH, write_application
+from streamgauge.prototype.graph.application import (
+    Application,
+    Data,
+    Flow,
+    PrototypeTask,
+    Source,
+    SourceTopic,
+    TaskWindow,
+)
 
 from .test_document import EXAMPLES
 
 EVERYTHING = pipeline(
     Source("a", 2, Data(30, 400, "zipf", 1.234567), Flow("burst", 12.5, 300, 0.25, 1.5, 3.0, "instance", 700.0)),
     Source("b", 1, Data(3, 17, "nonuniform"), Flow("sin", 2000.0, 12.5, offset_s=0.75), reliability=False),
-    Task("c", 3, ("a", "b"), "hash", 0.0, 0.000001, 0.25, 17.5, True, 0.333, 2.75, 12, reliability=False),
-    Task("d", 3, ("c",), "none", 1234.5, window=Window("sliding", 20, 5, "value")),
-    Task("e", 5, ("c",), "broadcast", 0.1, window=None),
+    PrototypeTask("c", 3, ("a", "b"), "hash", 0.0, 0.000001, 0.25, 17.5, True, 0.333, 2.75, 12, reliability=False),
+    PrototypeTask("d", 3, ("c",), "none", 1234.5, window=TaskWindow("sliding", 20, 5, "value")),
+    PrototypeTask("e", 5, ("c",), "broadcast", 0.1, window=None),
 )
 
 
@@ -59,9 +67,11 @@ def test_examples_are_read_again_as_pipelines(path):
 
 
 def test_a_topic_is_read_again():
-    external = pipeline(replace(source(), topic=Topic("broker:9092", "us", "clicks")), Task("a", 2, ("source",)))
+    external = pipeline(
+        replace(source(), topic=SourceTopic("broker:9092", "us", "clicks")), PrototypeTask("a", 2, ("source",))
+    )
     found = read_application(write_application(external), name="again.yaml")
-    assert found.sources[0].topic == Topic("broker:9092", "us", "clicks")
+    assert found.sources[0].topic == SourceTopic("broker:9092", "us", "clicks")
 
 
 def test_comments_stand_before_what_they_are_about_and_no_line_is_too_long():

@@ -9,21 +9,25 @@ import pytest
 from rich.console import Console
 
 from prototype.graphs import DIAMOND, SKIPPING, STAR, TANGLED, edges, graph, random_graph
+from streamgauge.bundle import FOLDER
 from streamgauge.prototype import load_application
-from streamgauge.prototype.application import Application, Data, Flow, Source, Task, Topic, Window
-from streamgauge.prototype.costs import Costs
-from streamgauge.prototype.layout import lay_out
-from streamgauge.report.application import (
-    arrival_words,
-    component_facts,
-    describe_application,
-    print_application,
-    total_load_text,
+from streamgauge.prototype.graph.application import (
+    Application,
+    Data,
+    Flow,
+    PrototypeTask,
+    Source,
+    SourceTopic,
+    TaskWindow,
 )
-from streamgauge.report.graph import ROOMS, Label, draw_graph
+from streamgauge.prototype.graph.costs import Costs
+from streamgauge.prototype.graph.layout import lay_out
+from streamgauge.report.content.application import arrival_words, component_facts, describe_application, total_load_text
+from streamgauge.report.terminal.application import print_application
+from streamgauge.report.terminal.graph import ROOMS, Label, draw_graph
 
 HERE = Path(__file__).parent
-EXAMPLES = HERE.parents[1] / "examples" / "prototypes"
+EXAMPLES = FOLDER / "prototypes"
 NORTH, EAST, SOUTH, WEST = (-1, 0), (0, 1), (1, 0), (0, -1)
 OPEN = {
     "│": {NORTH, SOUTH},
@@ -227,7 +231,7 @@ def test_loads_are_shown_as_time_when_the_cost_of_a_cycle_is_known():
 
 
 def task(**changes):
-    return Task("t", 2, ("s",), "hash", **changes)
+    return PrototypeTask("t", 2, ("s",), "hash", **changes)
 
 
 def source(flow=None, parallelism=1, **changes):
@@ -252,9 +256,9 @@ def source(flow=None, parallelism=1, **changes):
             task(processing=1.0, batch_ms=30.0),
             ["2 instances", "1k cycles", "waits 30 ms per micro-batch"],
         ),
-        (task(processing=1.0, window=Window("tumbling", 10, 10)), ["2 instances", "1k cycles", "10 s windows"]),
+        (task(processing=1.0, window=TaskWindow("tumbling", 10, 10)), ["2 instances", "1k cycles", "10 s windows"]),
         (
-            task(processing=1.0, window=Window("sliding", 10, 2, "value")),
+            task(processing=1.0, window=TaskWindow("sliding", 10, 2, "value")),
             ["2 instances", "1k cycles", "10 s windows every 2 s per value"],
         ),
         (source(), ["1 instance", "1k/s", "100 values of 8 characters"]),
@@ -263,12 +267,12 @@ def source(flow=None, parallelism=1, **changes):
             source(Flow("sin", 2000.0), distribution="zipf"),
             ["1 instance", "sine to 2k/s", "100 values of 8 characters", "Zipf 1"],
         ),
-        (Source("s", 1, Data(), Flow(), Topic("broker:9092", name="clicks")), ["1 instance", "topic clicks"]),
+        (Source("s", 1, Data(), Flow(), SourceTopic("broker:9092", name="clicks")), ["1 instance", "topic clicks"]),
     ],
 )
 def test_a_box_says_what_a_component_does(component, facts):
     sources = (component,) if isinstance(component, Source) else (source(),)
-    tasks = (component,) if isinstance(component, Task) else (task(),)
+    tasks = (component,) if isinstance(component, PrototypeTask) else (task(),)
     assert component_facts(component, Costs(Application("a", "pipeline", sources, tasks))) == facts
 
 
@@ -292,7 +296,7 @@ def test_a_box_says_what_a_component_does(component, facts):
         ),
         (source(Flow(rate_scope="instance"), 3), "3k/s all the time; 3 instances with 1k/s each"),
         (
-            Source("s", 1, Data(), Flow(), Topic("broker:9092", name="clicks")),
+            Source("s", 1, Data(), Flow(), SourceTopic("broker:9092", name="clicks")),
             "whatever topic clicks at broker:9092 holds",
         ),
     ],

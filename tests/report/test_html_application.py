@@ -1,14 +1,16 @@
 """The application of a run in the HTML report."""
 
 import re
-from pathlib import Path
 
 import pytest
 
+from made_runs.stored_runs import store_run
 from prototype.graphs import DIAMOND, SKIPPING, STAR, edges, graph
-from report.test_html_report import HOSTILE, Page, healthy_evidence, page, store_run
+from report.rendered import render_markdown
+from report.test_html_report import HOSTILE, Page, healthy_evidence, page
+from streamgauge.bundle import FOLDER
 from streamgauge.prototype import load_application
-from streamgauge.prototype.costs import Costs
+from streamgauge.prototype.graph.costs import Costs
 from streamgauge.report.html.application import (
     ARROW,
     MAX_LEVELS_ACROSS,
@@ -17,9 +19,8 @@ from streamgauge.report.html.application import (
     draw_application,
 )
 from streamgauge.report.html.page import environment
-from streamgauge.report.markdown import render_markdown
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "prototypes"
+EXAMPLES = FOLDER / "prototypes"
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 DIRECTIONS = ("across", "down")
 
@@ -34,7 +35,7 @@ def stored(tmp_path, text, **parameters):
         tmp_path / "runs",
         healthy_evidence(),
         workload="diamond.yaml",
-        parameters={"load_form": "native", "application": text, "ns_per_cycle": None} | parameters,
+        configuration={"parameters": {"load_form": "native", "application": text, "ns_per_cycle": None} | parameters},
     )
 
 
@@ -79,7 +80,9 @@ def test_the_report_of_a_prototype_has_its_graph_and_its_components(tmp_path, te
 
 
 def test_other_runs_have_no_application(tmp_path):
-    other = store_run(tmp_path / "runs", healthy_evidence(), parameters={"application": "workflow: {}"})
+    other = store_run(
+        tmp_path / "runs", healthy_evidence(), configuration={"parameters": {"application": "workflow: {}"}}
+    )
     assert not page(other).all("section", "application")
     assert not page(store_run(tmp_path / "runs", healthy_evidence(), workload="gone.yaml")).all("svg", "graph")
 
@@ -129,7 +132,7 @@ def test_names_are_shown_as_they_are():
     template = environment().from_string(
         '{% from "application.jinja" import application %}{{ application(part, "a") }}'
     )
-    read = Page(f"<body>{template.render(part=application_part(hostile))}</body>")
+    read = Page(f"<body>{template.render(part=application_part(Costs(hostile)))}</body>")
     assert not read.all("script")
     assert HOSTILE in read.words()
 
@@ -191,7 +194,7 @@ def test_levels_go_across_on_a_wide_screen_and_down_on_a_narrow_one():
 def test_a_deep_graph_goes_down_on_every_screen():
     names = "abcdefghijk"[:MAX_LEVELS_ACROSS]
     deep = graph(*zip(names, "s" + names, strict=False))
-    drawings = application_part(deep).drawings
+    drawings = application_part(Costs(deep)).drawings
     assert [(drawing.direction, drawing.is_only) for drawing in drawings] == [("down", True)]
 
 

@@ -1,6 +1,5 @@
 """The HTML report, read back as a browser would."""
 
-import inspect
 import io
 import json
 import re
@@ -17,58 +16,35 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from experiment.samples import ORIGIN_US, answer, at_us, batch, evidence, offline, resources, tasks
-from experiment.test_stored import kill, progress
-from streamgauge.cli import load_options
-from streamgauge.clock import ManualClock
-from streamgauge.engine.environment import MASK
-from streamgauge.engine.eventlog import LostExecutor, tasks_table
-from streamgauge.engine.resources import resources_table
+from made_runs.samples import answer, at_us, batch, evidence, offline, resources, tasks
+from made_runs.stored_runs import begin_run, failed_run, kill, store_run
+from report.rendered import render_report
+from streamgauge.conclude.evidence import GeneratorCost
+from streamgauge.conclude.stored_run import differences
+from streamgauge.conclude.window import latency_histogram, measured_part
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.events import event_stream
-from streamgauge.experiment.evidence import GeneratorCost
-from streamgauge.experiment.measured import latency_histogram, measured_part
-from streamgauge.experiment.settings import RunSettings
-from streamgauge.experiment.stored import differences
-from streamgauge.experiment.summary import summarise
-from streamgauge.experiment.tables import batches_table, latency_table
 from streamgauge.measure import Histogram
-from streamgauge.report.html import facts, render_report, write_report
+from streamgauge.measure.records import LostExecutor
+from streamgauge.metrics import METRIC
+from streamgauge.report.content import facts
+from streamgauge.report.content.command import command
+from streamgauge.report.content.configuration import question
+from streamgauge.report.content.series import MAX_POINTS, RunSeries, read_series, thin
+from streamgauge.report.content.stages import stage_rows
 from streamgauge.report.html.axes import log_axis, percentile_axis, range_axis, value_axis
 from streamgauge.report.html.chart import Canvas
-from streamgauge.report.html.command import command
 from streamgauge.report.html.figures import _bin_counts, percentile_curve
-from streamgauge.report.html.series import MAX_POINTS, RunSeries, read_series, thin
-from streamgauge.report.html.stages import stage_rows
-from streamgauge.report.terminal import print_summary
-from streamgauge.store import RunWriter, StoredRun, open_run
+from streamgauge.report.output import write_document
+from streamgauge.report.terminal.run import print_summary
+from streamgauge.secrets import MASK
+from streamgauge.settings.run_settings import RunSettings
+from streamgauge.settings.table import SETTINGS
+from streamgauge.store import StoredRun
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import Window
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
-
-
-def store_run(root, run, *, workload="ysb", parameters=None, conf=None, **changes):
-    """Write a run directory as a run does, and open it."""
-    configuration = run.settings.document() | {"parameters": parameters or {}, "conf": conf or {}}
-    environment = {"streamgauge": "0.1.0", "python": "3.11", "cores": 2, "packages": {"pyspark": "4.3.0"}}
-    writer = RunWriter.create(
-        root,
-        workload=workload,
-        document={"configuration": configuration, "environment": environment},
-        clock=ManualClock(wall_offset_s=ORIGIN_US / 1e6),
-    )
-    writer.write_schedule(run.schedule)
-    writer.update(load={"origin_us": run.origin_us, "closed_us": run.closed_us, "cores": run.cores})
-    summary = json.loads(json.dumps(summarise(run))) | changes
-    writer.write_table("batches", batches_table(run))
-    writer.write_table("latency", latency_table(run))
-    if run.tasks:
-        writer.write_table("tasks", tasks_table(run.tasks))
-    if run.resources:
-        writer.write_table("resources", resources_table(run.resources))
-    writer.finish("finished", summary=summary, verdict=summary["verdict"], reasons=summary["reasons"])
-    return open_run(root, writer.run_id)
 
 
 def healthy_evidence(**changes):
@@ -103,22 +79,12 @@ def overloaded(root):
 
 @pytest.fixture(scope="module")
 def failed(root):
-    writer = RunWriter.create(root, workload="ysb", document={}, clock=ManualClock())
-    writer.finish("failed", verdict="unknown", reasons=["no Java 17 or newer was found"])
-    return open_run(root, writer.run_id)
+    return failed_run(root)
 
 
 @pytest.fixture(scope="module")
 def killed(root):
-    run = evidence()
-    configuration = run.settings.document() | {"parameters": {}}
-    writer = RunWriter.create(root, workload="ysb", document={"configuration": configuration}, clock=ManualClock())
-    writer.write_schedule(run.schedule)
-    writer.update(load={"origin_us": ORIGIN_US, "closed_us": at_us(25.0)})
-    for one in run.batches:
-        if one.started_us <= at_us(20.0):
-            writer.append_progress(progress(one))
-    return kill(writer)
+    return kill(begin_run(root, evidence(), at_us(20.0)))
 
 
 class Page(HTMLParser):
@@ -194,8 +160,7 @@ def test_e5_every_number_equals_that_of_the_summary_and_is_written_as_on_the_ter
         path = attributes.get("data-key") or attributes["data-cell"]
         number = lookup(stored.document["summary"], path)
         assert float(attributes["value"]) == number, path
-        if path in facts.METRIC:
-            assert element["text"] == facts.METRIC[path].form(number)
+        assert element["text"] == METRIC[path].form(number)
         assert re.search(rf"(?<![\w.]){re.escape(element['text'])}(?![\w.])", printed), path
 
 
@@ -224,11 +189,11 @@ def test_verdict_reasons_and_notes_are_told(overloaded):
 
 def test_what_was_run_is_told(healthy):
     text = page(healthy).words()
-    assert "How many views" in text or facts.question(healthy) in text
+    assert "How many views" in text or question(healthy) in text
     assert "constant arrivals, 1k/s" in text
     assert "5 s warm-up, 20 s measured, at most 30 s drain" in text
     assert "4.3.0, local[2], trigger as fast as possible, output mode update" in text
-    assert "streamgauge 0.1.0, python 3.11, pyspark 4.3.0" in text
+    assert "streamgauge 0.1.0, python 3.11.7, java 17, numpy 2.4.6, pyspark 4.3.0" in text
 
 
 def test_what_is_not_known_is_called_unknown_and_never_zero(tmp_path):
@@ -250,10 +215,8 @@ def test_a_run_of_an_older_version_is_reported_too(healthy):
 # One file
 
 
-def test_k5_the_file_needs_no_other_and_no_script(tmp_path, healthy, overloaded):
-    path = tmp_path / "report.html"
-    write_report([healthy, overloaded], path)
-    text = path.read_text(encoding="utf-8")
+def test_k5_the_file_needs_no_other_and_no_script(healthy, overloaded):
+    text = render_report([healthy, overloaded])
     read = Page(text)
     assert not re.search(r"https?:|//[a-z]|url\(|@import|@font-face", text)
     assert not [e for e in read.elements if e["tag"] in ("script", "link", "img", "iframe", "object", "embed", "base")]
@@ -283,8 +246,10 @@ def test_k5_names_and_messages_of_others_are_shown_as_they_are(tmp_path):
         tmp_path / "runs",
         healthy_evidence(),
         workload=HOSTILE,
-        parameters={HOSTILE: "\" onload='x'"},
-        conf={"spark.app.name": f"</code></pre>{HOSTILE}"},
+        configuration={
+            "parameters": {HOSTILE: "\" onload='x'"},
+            "conf": {"spark.app.name": f"</code></pre>{HOSTILE}"},
+        },
         reasons=[f"{HOSTILE} --rate <b>"],
         warnings=["use --<i>duration</i>", HOSTILE],
         findings=[{"question": HOSTILE, "verdict": "unknown", "reason": HOSTILE}],
@@ -308,12 +273,7 @@ def test_templates_and_style_are_part_of_the_package():
 
 def test_a_file_that_cannot_be_written_is_named_with_a_way_out(tmp_path, healthy):
     with pytest.raises(EnvironmentNotReadyError, match=r"cannot write the report(.|\n)*--output"):
-        write_report([healthy], tmp_path / "missing" / "report.html")
-
-
-def test_no_run_is_no_report():
-    with pytest.raises(ValueError, match="at least one"):
-        render_report([])
+        write_document(render_report([healthy]), tmp_path / "missing" / "report.html")
 
 
 # Charts
@@ -463,7 +423,7 @@ def test_several_runs_are_compared_in_a_table_and_in_common_charts(healthy, over
         run = next(r for r in (healthy, overloaded, failed) if r.run_id == attributes["data-run"])
         number = lookup(run.document["summary"], attributes["data-cell"])
         assert float(attributes["value"]) == number
-        assert element["text"] == facts.METRIC[attributes["data-cell"]].text(run.document["summary"])
+        assert element["text"] == METRIC[attributes["data-cell"]].text(run.document["summary"])
     assert len(cells) > 40
     assert failed.run_id in read.words().partition("Not drawn, because it has no such numbers:")[2]
     common = charts(read)["Mean end-to-end latency"]
@@ -478,7 +438,7 @@ def test_the_backlog_of_an_offline_run_is_not_compared(healthy, at_once):
 def test_changes_are_against_the_first_run_and_only_where_a_ratio_means_something():
     first = {"processed_rate_per_s": 1000.0, "backlog_events": {"slope_per_s": 1.0, "mean": 0.0}, "batches": 10}
     second = {"processed_rate_per_s": 800.0, "backlog_events": {"slope_per_s": 2.0, "mean": 5.0}, "batches": 20}
-    rows = {row.metric.path: row for row in facts.comparison([first, second])}
+    rows = {row.metric.path: row for row in facts.side_by_side([first, second])}
     assert rows["processed_rate_per_s"].changes == (None, "-20.0%")
     assert rows["backlog_events.slope_per_s"].changes == (None, None)
     assert rows["backlog_events.mean"].changes == (None, None)
@@ -507,7 +467,7 @@ def test_offered_and_processed_rates_hold_all_events(healthy):
 @pytest.mark.parametrize("kind", ["healthy", "overloaded", "at_once"])
 def test_the_measured_micro_batches_are_those_of_the_summary(kind, request):
     stored = request.getfixturevalue(kind)
-    assert read_series(stored).is_measured().sum() == stored.document["summary"]["batches"]
+    assert len(read_series(stored).measured) == stored.document["summary"]["batches"]
 
 
 def test_a_killed_run_has_the_columns_that_a_finished_one_stores(killed, healthy):
@@ -520,7 +480,7 @@ def test_a_killed_run_has_the_columns_that_a_finished_one_stores(killed, healthy
 
 def test_stages_add_up_to_those_of_the_summary(healthy):
     series, summary = read_series(healthy), healthy.document["summary"]
-    rows = stage_rows(series.tasks, {int(i) for i in series.batches["batch_id"][series.is_measured()]})
+    rows = stage_rows(series.tasks, series.measured)
     assert sum(row.tasks * row.batches for row in rows) == summary["stages"]["tasks"]
     assert sum(row.run_s * row.batches for row in rows) == pytest.approx(summary["stages"]["run_s"])
     assert max(row.skew_max for row in rows) == summary["stages"]["skew"]["max"]
@@ -647,7 +607,7 @@ def asked(workload="ysb", parameters=None, conf=None, path=Path("runs/x"), **cha
 
 
 def test_the_command_repeats_settings_and_parameters(tmp_path):
-    from streamgauge.workloads import find_workload
+    from streamgauge.lookup import find_workload
     from streamgauge.workloads.parameters import choose_variant
 
     _, parameters = choose_variant(find_workload("nexmark-q5"), {"window_s": "20", "semantics": "flink"})
@@ -665,7 +625,7 @@ def test_the_command_repeats_settings_and_parameters(tmp_path):
 
 
 def test_defaults_of_the_workload_are_not_repeated():
-    from streamgauge.workloads import find_workload
+    from streamgauge.lookup import find_workload
 
     stored = asked("nexmark-q5", find_workload("nexmark-q5").parameters().model_dump(), explore=True)
     lines = "--rate 1000", "--duration 20s", "--warmup 5s", "--trigger 0s", "--cores 2"
@@ -673,9 +633,14 @@ def test_defaults_of_the_workload_are_not_repeated():
 
 
 def test_the_event_stream_of_a_function_is_named():
-    text = command(asked("my file.py:build", event_stream("words").parameters().model_dump()))
+    text = command(asked("my file.py:build", event_stream("words").parameters().model_dump(), events="words"))
     assert text.startswith("streamgauge run 'my file.py:build'")
     assert "--events words" in text
+    assert "--set" not in text, "the parameters are those of the stream"
+
+
+def test_a_function_whose_event_stream_is_not_stored_has_no_command():
+    assert command(asked("file.py:build", event_stream("words").parameters().model_dump())) == ""
 
 
 def test_a_cluster_is_named_by_its_master():
@@ -708,17 +673,14 @@ def test_the_command_of_a_run_that_keeps_no_duration_has_none(tmp_path):
 
 
 def test_the_command_has_an_option_for_every_setting_of_a_run():
-    """Only where runs are stored is not repeated, and of the two ways to choose cores the other one."""
-    names = set()
-    for parameter in inspect.signature(load_options._options).parameters.values():
-        option = next(m for m in parameter.annotation.__metadata__ if hasattr(m, "param_decls"))
-        names.add((option.default, *option.param_decls)[0])
+    names = {setting.option for setting in SETTINGS.values() if setting.default is not True}
+    names |= {f"--no-{name}" for name, setting in SETTINGS.items() if setting.default is True}
     everything = {
         "rate_per_s": 5.0, "duration_s": 2.0, "warmup_s": 3.0, "trigger_s": 1.0, "drain_s": 4.0, "load": "online",
         "arrivals": "sine(peak=2k, phase=20s)", "shuffle_partitions": 3, "source_partitions": 4,
         "max_rows_per_batch": 7, "seed": 8, "verify": False, "source": "other", "sink": "other", "mode": "other",
-        "latency": "other", "kafka": "h:1", "topic": "t", "format": "binary", "redis": "h:2", "external_load": True,
-        "kafka_options": {"sasl.password": "env:PASSWORD"},
+        "timing": "other", "kafka": "h:1", "topic": "t", "record_format": "binary", "redis": "h:2",
+        "external_load": True, "kafka_options": {"sasl.password": "env:PASSWORD"}, "events": "words", "engine": "other",
     }  # fmt: skip
     parameters = event_stream("words").parameters().model_dump()
     parameters[next(iter(parameters))] = "changed"
@@ -727,13 +689,20 @@ def test_the_command_has_an_option_for_every_setting_of_a_run():
         command(asked("ysb", master="yarn")),
     ]
     used = set(re.findall(r"--[a-z-]+", " ".join(texts)))
-    promised = {name.partition("/")[2] or name for name in names} - {"--runs"}
-    assert used >= promised
+    assert used >= names
 
 
 def test_the_law_of_the_load_is_repeated_as_it_was_written():
     assert "--arrivals 'sine(peak=2k, phase=20s)'" in command(asked(arrivals="sine(peak=2k, phase=20s)"))
     assert "--load online" in command(asked(load="online"))
+
+
+def test_a_fault_is_listed_with_the_proof_of_its_point_or_without(tmp_path):
+    point = {"name": "driver", "at_s": 12.0, "detail": "it is dead", "point_detail": "the sink held 3 of 5 rows"}
+    for is_proven, shown in ((True, "it is dead; the sink"), (False, "it is dead; point not proven: the sink")):
+        faults = [point | {"point_is_proven": is_proven}]
+        text = render_report([store_run(tmp_path, healthy_evidence(), faults=faults)])
+        assert f"{shown} held 3 of 5 rows" in text
 
 
 def test_faults_are_marked_in_the_charts_over_time_and_listed(tmp_path):

@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from experiment.samples import answer, evidence, offline, resources
+from made_runs.samples import answer, evidence, offline, resources
+from report.rendered import render_markdown
 from report.test_html_report import asked, healthy_evidence, on_terminal
-from streamgauge.errors import EnvironmentNotReadyError
-from streamgauge.experiment.summary import summarise
-from streamgauge.report.html import facts
-from streamgauge.report.markdown import render_markdown, write_markdown
+from streamgauge.conclude.summary import summarise
+from streamgauge.report.content import facts
 from streamgauge.store import StoredRun
 from streamgauge.verdict import Verdict
 
@@ -57,9 +56,9 @@ def test_numbers_are_those_of_the_terminal(healthy, overloaded):
         for name, text in facts.key_facts(run.document["summary"]):
             assert found[name] == [text]
             assert f"{name} {text}" in printed
-        for name, _, values in facts.latency_rows(run.document["summary"]):
-            assert found[name] == [facts.duration_text(values[column]) for column in facts.LATENCY_COLUMNS]
-            assert f"{name} {' '.join(found[name])}" in printed
+        for row in facts.latency_rows(run.document["summary"]):
+            assert found[row.name] == list(row.texts)
+            assert f"{row.name} {' '.join(row.texts)}" in printed
         for name, mean, share in facts.phase_rows(run.document["summary"]):
             assert found[name.replace("_", " ")] == [mean, share]
 
@@ -112,15 +111,3 @@ def test_names_of_others_are_no_mark_up():
     assert not re.search(r"(?<!\\)<", outside)
     assert "\n# `x`" not in outside
     assert r"\<script\>\|\*a\*\| \# \`x\`" in outside
-
-
-def test_the_file_is_written_or_the_reason_told(tmp_path, healthy):
-    write_markdown([healthy], tmp_path / "report.md")
-    assert (tmp_path / "report.md").read_text(encoding="utf-8") == render_markdown([healthy])
-    with pytest.raises(EnvironmentNotReadyError, match="--output"):
-        write_markdown([healthy], tmp_path / "none" / "report.md")
-
-
-def test_no_run_is_no_report():
-    with pytest.raises(ValueError, match="at least one"):
-        render_markdown([])

@@ -5,15 +5,16 @@ import json
 import pytest
 from rich.console import Console
 
-from experiment.modelled_runs import ModelledRun
-from streamgauge.experiment.calibrate_model import calibrate_model
-from streamgauge.experiment.evaluate import Protocol, follow, quick_protocol
-from streamgauge.experiment.monitor import NoMonitor
-from streamgauge.report.evaluation import print_evaluation
+from made_runs.modelled_runs import ModelledRun
+from streamgauge.predicting.calibrate import calibrate_model
+from streamgauge.predicting.evaluate import follow
+from streamgauge.predicting.protocol import EvaluationProtocol, quick_protocol
+from streamgauge.report.content.subject import find_subject
 from streamgauge.report.html.page import render_subject
-from streamgauge.report.html.subject import find_subject
 from streamgauge.report.markdown import render_subject_markdown
-from streamgauge.report.model_calibration import print_model_calibration
+from streamgauge.report.terminal.evaluation import print_evaluation
+from streamgauge.report.terminal.model_calibration import print_model_calibration
+from streamgauge.running.monitor import NoMonitor
 
 
 def printed(show, found):
@@ -26,7 +27,7 @@ def printed(show, found):
 @pytest.fixture(scope="module")
 def evaluated(tmp_path_factory):
     root = tmp_path_factory.mktemp("runs")
-    protocol = Protocol(quick_protocol().steps[:2], duration_s=12.0, warmup_s=3.0, repetitions=1)
+    protocol = EvaluationProtocol(quick_protocol().steps[:2], duration_s=12.0, warmup_s=3.0, repetitions=1)
     return root, follow(protocol, ["ysb"], root=root, monitor=NoMonitor(), measure=ModelledRun())
 
 

@@ -4,8 +4,8 @@ import io
 
 from rich.console import Console
 
-from streamgauge.report.catalogue import describe_workload, print_workload
-from streamgauge.workloads import find_workload
+from streamgauge.lookup import find_workload
+from streamgauge.report.terminal.catalogue import describe_workload, print_workload
 
 
 def printed(name: str) -> str:

@@ -1,14 +1,17 @@
 """Runs in a notebook: what `open_run` and `list_runs` return shows itself."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
-from experiment.samples import ORIGIN_US, at_us, evidence, offline, resources
-from experiment.test_stored import kill, progress
-from report.test_html_report import HOSTILE, Page, healthy_evidence, store_run
-from streamgauge.clock import ManualClock
-from streamgauge.store import RunWriter, list_runs
+from made_runs.samples import evidence, offline, resources
+from made_runs.stored_runs import begin_run, failed_run, kill, store_run
+from report.test_html_report import HOSTILE, Page, healthy_evidence
+from streamgauge.report.notebook import run_html
+from streamgauge.store import list_runs
+from streamgauge.store.display import html_of
 
 
 @pytest.fixture(scope="module")
@@ -22,40 +25,44 @@ def stored(root):
 
 
 def shown(one):
-    return Page(f"<body>{one._repr_html_()}</body>")
+    return Page(f"<body>{html_of(one)}</body>")
+
+
+def test_what_the_package_returns_shows_itself(stored, root):
+    code = f"import streamgauge as sg; print(sg.open_run({str(root)!r}, 'latest')._repr_html_())"
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed == f"{run_html(stored)}\n"
+
+
+def test_a_kind_that_nobody_registered_is_shown_as_it_prints_itself():
+    assert html_of("<b>") == "<pre>&#x27;&lt;b&gt;&#x27;</pre>"
 
 
 def test_a_run_shows_verdict_and_numbers(stored):
     words = shown(stored).words()
     assert words.startswith("PASS ysb")
-    assert "processed rate 1k/s" in words
+    assert "processed 1k/s" in words
     assert "latency mean p50 p90 p95 p99 max" in words
 
 
 def test_an_offline_run_shows_no_latency(tmp_path):
     run = store_run(tmp_path / "runs", offline(resources=resources(60.0)))
-    assert "processed rate" in shown(run).words()
-    assert "latency" not in shown(run).words()
-    assert "offered rate" not in shown(run).words()
+    words = shown(run).words()
+    assert "maximum 2k/s" in words
+    assert "latency" not in words
+    assert "offered 1k/s" not in words
 
 
 def test_a_run_without_numbers_says_why(tmp_path):
-    writer = RunWriter.create(tmp_path / "runs", workload="ysb", document={}, clock=ManualClock())
-    writer.finish("failed", verdict="unknown", reasons=["no Java 17 or newer was found"])
-    words = shown(list_runs_first(tmp_path / "runs")).words()
+    words = shown(failed_run(tmp_path / "runs")).words()
     assert "UNKNOWN ysb (failed)" in words
     assert "no Java 17 or newer was found" in words
-    assert "The run has no numbers." in words
-
-
-def list_runs_first(root):
-    from streamgauge.store import open_run
-
-    return open_run(root, "latest")
+    assert "This run has no numbers." in words
 
 
 def test_k5_names_of_others_are_escaped_in_a_notebook(stored, root):
-    document = stored.document | {"workload": HOSTILE, "reasons": [HOSTILE]}
+    summary = stored.document["summary"] | {"reasons": [HOSTILE]}
+    document = stored.document | {"workload": HOSTILE, "summary": summary}
     page = shown(replace(stored, document=document))
     assert not page.all("script")
     assert page.words().count(HOSTILE) == 2
@@ -74,11 +81,7 @@ def test_micro_batches_become_a_data_frame(stored):
 
 def test_the_micro_batches_of_a_killed_run_come_from_its_reports(tmp_path):
     run = evidence()
-    writer = RunWriter.create(tmp_path / "runs", workload="ysb", document={}, clock=ManualClock())
-    writer.update(load={"origin_us": ORIGIN_US, "closed_us": at_us(25.0)})
-    for one in run.batches[:5]:
-        writer.append_progress(progress(one))
-    frame = kill(writer).to_pandas()
+    frame = kill(begin_run(tmp_path / "runs", run, run.batches[4].started_us)).to_pandas()
     assert list(frame["batch_id"]) == [b.batch_id for b in run.batches[:5]]
     assert {"events", "duration_s", "execution_s", "backlog_events"} - set(frame.columns) == {"backlog_events"}
 

@@ -5,19 +5,26 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from streamgauge.conclude.verification import FiniteStream, Verification
 from streamgauge.events import event_streams
-from streamgauge.experiment.doctor import Check, Examination
-from streamgauge.experiment.generate import Generation
-from streamgauge.experiment.plan import make_plan
-from streamgauge.experiment.verification import Verifications
-from streamgauge.experiment.verify import FiniteStream, Verification
-from streamgauge.report.catalogue import describe_events, describe_workload, print_events, print_list, print_workload
-from streamgauge.report.doctor import print_checks
-from streamgauge.report.generation import print_generation
-from streamgauge.report.plan import print_plan
-from streamgauge.report.verification import print_verifications
+from streamgauge.experiments.doctor import Check, Examination
+from streamgauge.experiments.generate import Generation
+from streamgauge.experiments.plan import make_plan
+from streamgauge.experiments.verify_all import Verifications
+from streamgauge.report.terminal.catalogue import (
+    describe_events,
+    describe_workload,
+    print_events,
+    print_list,
+    print_workload,
+)
+from streamgauge.report.terminal.doctor import print_checks
+from streamgauge.report.terminal.generation import print_generation
+from streamgauge.report.terminal.plan import print_plan
+from streamgauge.report.terminal.verification import print_verifications
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import catalogue
+from streamgauge.workloads.traits import Operator, Traits
 
 HERE = Path(__file__).parent
 
@@ -29,7 +36,8 @@ def printed(show, *arguments):
 
 
 def test_the_list_is_printed_as_in_the_file():
-    text = printed(print_list, list(catalogue().values()), list(event_streams().values()))
+    files = {"suite": {"suite:smoke": "Does it work here?"}}
+    text = printed(print_list, list(catalogue().values()), list(event_streams().values()), files)
     assert text == (HERE / "list.txt").read_text()
 
 
@@ -39,11 +47,11 @@ def test_a_description_shows_everything_that_defines_a_workload(name):
     text = printed(print_workload, workload)
     flat = " ".join(text.split())
     assert workload.question in flat
-    assert (workload.reference_text or "").strip().splitlines()[0] in text
+    assert (workload.answer.text or "").strip().splitlines()[0] in text
     for f in (*workload.events.fields, *workload.output):
         assert f.name in text
     document = describe_workload(workload)
-    assert document["reference"] == workload.reference_text
+    assert document["reference"] == workload.answer.text
     assert {p["name"] for p in document["parameters"]} == set(workload.parameters.model_fields)
     for parameter in document["parameters"]:
         assert parameter["name"] in text
@@ -53,12 +61,13 @@ def test_a_description_shows_everything_that_defines_a_workload(name):
 def test_the_dataflow_is_drawn_from_the_events_to_the_sink(name):
     workload = catalogue()[name]
     steps = describe_workload(workload)["dataflow"]
-    assert steps == [f"{workload.events.name} events", *workload.operators.split(", "), "sink"]
+    assert steps == [f"{workload.events.name} events", *(step.text for step in workload.traits.steps), "sink"]
     assert f"dataflow: {' ─▶ '.join(steps)} " in " ".join(printed(print_workload, workload).split())
 
 
 def test_a_long_dataflow_is_broken_before_an_arrow():
-    lines = printed(print_workload, replace(catalogue()["ysb"], operators=f"{'a' * 50}, {'b' * 50}, c")).splitlines()
+    traits = Traits(tuple(Operator.MAP.step(text) for text in ("a" * 50, "b" * 50, "c")))
+    lines = printed(print_workload, replace(catalogue()["ysb"], traits=traits)).splitlines()
     first = next(k for k, line in enumerate(lines) if line.startswith("dataflow: "))
     assert lines[first : first + 2] == [f"dataflow: ysb events ─▶ {'a' * 50}", f"  ─▶ {'b' * 50} ─▶ c ─▶ sink"]
 
@@ -82,7 +91,7 @@ def test_variants_are_in_the_document_with_their_references():
     document = describe_workload(workload)
     (variant,) = document["variants"]
     assert (document["semantics"], variant["semantics"]) == ("flink", "beam")
-    assert variant["reference"] == workload.variants["beam"].reference_sql != document["reference"]
+    assert variant["reference"] == workload.variants["beam"].answer.sql != document["reference"]
     assert [f["name"] for f in variant["output"]] == ["window_start", "category", "average_price"]
     assert variant["dataflow"][-2:] == ["average per sliding window", "sink"]
     text = " ".join(printed(print_workload, workload).split())

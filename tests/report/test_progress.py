@@ -1,7 +1,7 @@
 import pytest
 
-from streamgauge.experiment.monitor import NoMonitor, Snapshot
-from streamgauge.report.progress import LiveProgress, PlainProgress, progress_display, progress_line
+from streamgauge.report.terminal.progress import LiveProgress, PlainProgress, progress_display, progress_line
+from streamgauge.running.monitor import NoMonitor, Snapshot
 
 
 def test_a_line_says_only_what_is_known():
@@ -45,11 +45,11 @@ def test_a_live_line_is_renewed_in_place():
 
 @pytest.mark.parametrize("quiet", [True, False])
 def test_other_commands_tell_their_steps_on_standard_error_unless_quiet(capsys, quiet):
-    from streamgauge.report.generation import generation_progress
-    from streamgauge.report.verification import verification_progress
+    from streamgauge.report.terminal.generation import generation_progress
+    from streamgauge.report.terminal.verification import verification_progress
 
-    with verification_progress(quiet=quiet) as tell:
-        tell("ysb")
+    with verification_progress(quiet=quiet) as report_progress:
+        report_progress("ysb")
     with generation_progress(quiet=quiet) as tell_events:
         tell_events(10, 30)
         tell_events(20, 30)

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from experiment.samples import evidence
-from report.test_html_report import healthy_evidence, store_run
+from made_runs.samples import evidence
+from made_runs.stored_runs import failed_run, store_run
+from report.test_html_report import healthy_evidence
 from streamgauge.clock import ManualClock
 from streamgauge.measure import Histogram
-from streamgauge.store import RunWriter
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "query-runs.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
@@ -17,12 +17,11 @@ BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two runs of the same settings, one of others, and one that failed."""
+    """Two runs of the same settings, one of others, and before them one that failed."""
     folder = tmp_path_factory.mktemp("queries")
     for run in (healthy_evidence(), healthy_evidence(), evidence(rate_per_s=500.0)):
         store_run(folder / "runs", run)
-    writer = RunWriter.create(folder / "runs", workload="ysb", document={}, clock=ManualClock())
-    writer.finish("failed", verdict="unknown", reasons=["no Java 17 or newer was found"])
+    failed_run(folder / "runs", clock=ManualClock())
     return folder
 
 
@@ -60,7 +59,7 @@ def test_a_run_stands_beside_the_one_before_it_with_the_same_settings():
 
 
 def test_histograms_of_repeated_runs_are_merged():
-    from streamgauge.experiment.measured import latency_histogram, measured_part
+    from streamgauge.conclude.window import latency_histogram, measured_part
 
     run = healthy_evidence()
     one = latency_histogram(run, measured_part(run))

@@ -3,16 +3,24 @@
 import json
 import math
 import re
+from dataclasses import replace
+from html import escape
 
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from report.test_html_report import healthy_evidence, marked_numbers, on_terminal, page, store_run
+from made_runs.stored_runs import store_run
+from report.rendered import render_markdown
+from report.test_html_report import healthy_evidence, marked_numbers, on_terminal, page
 from report.test_markdown_report import cells
 from streamgauge.cli.main import app
-from streamgauge.report.html import facts
-from streamgauge.report.markdown import render_markdown
+from streamgauge.conclude.evidence import External
+from streamgauge.conclude.stored_run import summary_of
+from streamgauge.measure import Histogram
+from streamgauge.metrics import METRIC
+from streamgauge.report.content import facts
+from streamgauge.report.notebook import run_html
 from streamgauge.units import format_count, format_duration, format_rate
 
 
@@ -69,7 +77,7 @@ def test_e5_the_tables_give_the_numbers_that_are_printed(stored, document):
     printed, read, text = on_terminal(stored), page(stored), render_markdown([stored])
     words = read.words()
     for path, number in from_tables(stored, document).items():
-        assert facts.METRIC[path].form(facts.METRIC[path].value(document)) == number if path in facts.METRIC else True
+        assert METRIC[path].text(document) == number
         for place in (printed, words, text):
             assert re.search(rf"(?<![\w.]){re.escape(number)}(?![\w.])", place), (path, number)
 
@@ -87,8 +95,22 @@ def test_e5_terminal_json_html_and_markdown_agree(stored, document):
     for name, text in facts.key_facts(document):
         assert found[name] == [text]
         assert f"{name} {text}" in printed
-    for name, _, values in facts.latency_rows(document):
-        assert found[name] == [facts.duration_text(values[column]) for column in facts.LATENCY_COLUMNS]
+    for row in facts.latency_rows(document):
+        assert found[row.name] == list(row.texts)
+
+
+def test_every_kind_of_latency_is_told_in_every_way(tmp_path):
+    latency = Histogram.from_values_us([1_000 * n for n in range(1, 2001)]).summary()
+    with_redis = External(has_generator=False, details={"yahoo_latency_s": latency})
+    run = store_run(tmp_path / "runs", replace(healthy_evidence(), external=with_redis))
+    row = next(row for row in facts.latency_rows(summary_of(run)) if row.name == "Yahoo's (2000 counts)")
+    assert row.texts[-1] == "2 s"
+    assert f"{row.name} {' '.join(row.texts)}" in on_terminal(run)
+    assert cells(render_markdown([run]))[row.name] == list(row.texts)
+    shown = {e["attributes"].get("data-cell"): e["text"] for e in marked_numbers(page(run))}
+    assert [shown[metric.path] for metric in row.metrics] == list(row.texts)
+    assert "".join(f"<td>{escape(cell)}</td>" for cell in (row.name, *row.texts)) in run_html(run)
+    assert "Yahoo's latency mean" in [one.metric.title for one in facts.side_by_side([summary_of(run)])]
 
 
 def test_e5_the_json_is_what_the_run_directory_holds(stored, document):
@@ -98,7 +120,7 @@ def test_e5_the_json_is_what_the_run_directory_holds(stored, document):
 
 def test_e5_a_notebook_shows_numbers_of_the_terminal(stored):
     printed = on_terminal(stored)
-    shown = re.findall(r"<td>([^<]*)</td>", stored._repr_html_())
+    shown = re.findall(r"<td>([^<]*)</td>", run_html(stored))
     numbers = [n for cell in shown for n in re.findall(r"\d[\d.,]*(?:[kMG](?:/s)?|/s| m?s)?", cell)]
     assert len(numbers) > 10
     for number in numbers:

@@ -2,11 +2,11 @@ import io
 
 from rich.console import Console
 
-from experiment.samples import evidence
-from report.test_html_report import store_run
-from streamgauge.experiment.search import Probe, Search, SearchSettings
-from streamgauge.experiment.sustain import Sustained
-from streamgauge.report.search import print_search
+from made_runs.samples import evidence
+from made_runs.stored_runs import store_run
+from streamgauge.experiments.sustain import Sustained
+from streamgauge.measure.search import Probe, Search, SearchSettings
+from streamgauge.report.terminal.search import print_search
 from streamgauge.verdict import Verdict
 
 
@@ -35,3 +35,37 @@ def test_a_search_without_a_rate_that_passed_names_none_to_run_again(tmp_path):
     text = printed(tmp_path, [Probe(1400.0, Verdict.FAIL, 1.0)])
     assert "below 1.4k/s; no rate passed" in text
     assert "again" not in text
+
+
+def shown(rate_per_s, verdict, capacity_per_s):
+    return Probe(rate_per_s, verdict, 1.0, capacity_per_s=capacity_per_s)
+
+
+def test_a_search_says_how_likely_its_interval_holds_the_true_capacity(tmp_path):
+    text = printed(tmp_path, [shown(800.0, Verdict.PASS, 1000.0), shown(1300.0, Verdict.FAIL, 1030.0)])
+    line = next(line for line in text.splitlines() if line.startswith("confidence"))
+    assert line.split(maxsplit=1)[1] == (
+        "the true capacity is in this interval with about 96 %, from a scatter of 2.1 %"
+    )
+
+
+def test_a_search_whose_probes_show_no_scatter_has_no_probability(tmp_path):
+    probes = [shown(950.0, Verdict.PASS, None), shown(1050.0, Verdict.FAIL, 1010.0)]
+    text = printed(tmp_path, probes)
+    assert "confidence" in text
+    assert "unknown: fewer than two probes show a capacity, so its scatter cannot be measured" in text
+    found = Sustained("set", "ysb", Search(SearchSettings(1000.0), probes), tmp_path).document()
+    assert (found["interval_probability"], found["capacity_scatter"]) == (None, None)
+
+
+def test_a_search_with_one_end_has_no_interval_to_be_sure_of(tmp_path):
+    assert "confidence" not in printed(tmp_path, [shown(950.0, Verdict.PASS, 980.0), shown(900.0, Verdict.PASS, 960.0)])
+
+
+def test_the_document_of_a_search_has_the_probability_and_the_scatter(tmp_path):
+    probes = [shown(950.0, Verdict.PASS, 980.0), shown(1050.0, Verdict.FAIL, 1010.0)]
+    search = Search(SearchSettings(1000.0), probes)
+    found = Sustained("set", "ysb", search, tmp_path).document()
+    assert found["interval_probability"] == search.interval_probability
+    assert 0.75 < found["interval_probability"] < 0.85
+    assert round(found["capacity_scatter"], 3) == 0.021

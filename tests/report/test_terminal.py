@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from experiment.samples import answer, evidence, offline, resources, tasks
-from streamgauge.experiment.evidence import GeneratorCost, Maximum
-from streamgauge.experiment.summary import summarise
-from streamgauge.report.console import console
-from streamgauge.report.terminal import print_runs, print_summary
+from made_runs.samples import answer, evidence, offline, resources, tasks
+from streamgauge.conclude.evidence import GeneratorCost, Maximum
+from streamgauge.conclude.summary import summarise
+from streamgauge.report.terminal.console import console
+from streamgauge.report.terminal.run import print_runs, print_summary
 from streamgauge.store import RunListing, StoredRun
 from streamgauge.verdict import Verdict
 from streamgauge.workloads import Window

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from experiment.samples import at_us, batch, evidence
-from report.test_html_report import charts, page, store_run
-from streamgauge.experiment.settings import RunSettings
-from streamgauge.report.html.series import Mark, read_series
-from streamgauge.report.markdown import render_markdown
+from made_runs.samples import at_us, batch, evidence
+from made_runs.stored_runs import store_run
+from report.rendered import render_markdown
+from report.test_html_report import charts, page
+from streamgauge.report.content.series import Mark, read_series
+from streamgauge.settings.run_settings import RunSettings
 
 
 def sine_evidence():
@@ -86,7 +87,7 @@ def test_the_times_behind_are_shaded_in_the_backlog_and_explained(tmp_path):
 def test_a_state_that_cannot_be_told_says_why(tmp_path):
     unknown = PRESSED | {"state": None, "reason": "3 micro-batches started under load", "episodes": []}
     stored = store_run(tmp_path / "runs", evidence(), back_pressure=unknown)
-    assert "Back-pressure cannot be told: 3 micro-batches started under load." in page(stored).words()
+    assert "Back-pressure is unknown: 3 micro-batches started under load." in page(stored).words()
 
 
 def test_a_run_of_an_older_version_has_no_times_behind(tmp_path):

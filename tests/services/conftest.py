@@ -28,7 +28,7 @@ socketserver.TCPServer(("127.0.0.1", port), Pong).serve_forever()
 
 
 def has_ended(process: psutil.Process) -> bool:
-    """Tell whether a process does nothing any more, collected by its parent or not."""
+    """Return whether a process does nothing any more, collected by its parent or not."""
     try:
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -4,14 +4,16 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
+from report.rendered import render_report
 from streamgauge import services
-from streamgauge.engine.session import SessionSettings, open_session
+from streamgauge.engine.spark.session import SessionSettings, open_session
 from streamgauge.errors import EnvironmentNotReadyError
-from streamgauge.report.html.page import render_report
 from streamgauge.services import Service
 from streamgauge.store import open_run
 
@@ -55,6 +57,41 @@ def test_a_single_core_of_a_cluster_counts_as_one(tmp_path, cluster):
     one = {"spark.executor.instances": "1", "spark.executor.cores": "1", "spark.cores.max": "1"}
     with open_session(SessionSettings(str(cluster.address), one), scratch=tmp_path, log=tmp_path / "log") as session:
         assert session.cores == 1
+
+
+def _listening(process: psutil.Process) -> Iterator[str]:
+    for each in (process, *process.children(recursive=True)):
+        with suppress(psutil.Error):
+            yield from (c.laddr.ip for c in each.net_connections(kind="inet") if c.status == psutil.CONN_LISTEN)
+
+
+def test_everything_listens_on_loopback_and_no_secret_is_written(tmp_path, cluster, monkeypatch):
+    monkeypatch.setenv("MY_SECRET", "hunter2")
+    (settings,) = cluster.folder.rglob("spark-defaults.conf")
+    secret = settings.read_text().split("spark.authenticate.secret=")[1].strip()
+    assert (settings.stat().st_mode & 0o777, cluster.folder.stat().st_mode & 0o777) == (0o600, 0o700)
+    conf = {
+        "spark.hadoop.fs.azure.account.key.mine.blob.core.windows.net": "env:MY_SECRET",
+        "spark.driver.extraJavaOptions": "-Dmy.password=hunter2",
+        "spark.executor.instances": "1",
+    }
+    with open_session(SessionSettings(str(cluster.address), conf), scratch=tmp_path, log=tmp_path / "log") as session:
+        assert session.spark.range(10).count() == 10
+        ours = [psutil.Process(session.process.pid), *(psutil.Process(p.pid) for p in cluster.processes)]
+        addresses = {ip.removeprefix("::ffff:") for process in ours for ip in _listening(process)}
+        visible = " ".join(word for process in psutil.process_iter() for word in _command(process))
+    assert addresses == {"127.0.0.1"}
+    assert secret not in visible
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any("event-log" in str(path) for path in files)
+    assert [path for path in files if any(s.encode() in path.read_bytes() for s in ("hunter2", secret))] == []
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
 
 
 def test_a_cluster_that_gives_no_executor_is_told_after_the_deadline(tmp_path, cluster):

@@ -15,10 +15,10 @@ import pytest
 
 from streamgauge import services
 from streamgauge.errors import EnvironmentNotReadyError, UsageError
-from streamgauge.services import redis
+from streamgauge.services import redis, state
 from streamgauge.services.control import bring_up
 from streamgauge.services.processes import MARK, processes_of, spawn
-from streamgauge.services.state import read_states, write_state
+from streamgauge.services.state import read_states, state_folder, write_state
 
 from .conftest import has_ended
 
@@ -27,7 +27,7 @@ from .conftest import has_ended
 def nothing_stays(redis_that, cache: Path) -> Iterator[None]:
     redis_that("works")
     yield
-    for service in read_states(cache / "services").values():
+    for service in read_states(state_folder()).values():
         for process in processes_of(service):
             process.kill()
 
@@ -43,7 +43,7 @@ def sleeper(tmp_path: Path, **environment: str) -> "subprocess.Popen[bytes]":
 
 
 def edit_state(cache: Path, **changes: object) -> None:
-    path = cache / "services" / "redis.json"
+    path = state_folder() / "redis.json"
     path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
 
 
@@ -103,7 +103,7 @@ def test_a_service_whose_server_was_killed_is_broken_and_is_replaced(tmp_path):
 
 def test_a_service_of_which_a_part_runs_is_not_replaced(cache):
     service = services.up("redis")
-    (state,) = read_states(cache / "services")
+    (state,) = read_states(state_folder())
     alive = json.loads(state.read_text())["processes"][0]
     edit_state(cache, processes=[alive, {**alive, "name": "second", "started_s": 1.0}])
     with pytest.raises(EnvironmentNotReadyError, match="only partly up: second has ended"):
@@ -116,7 +116,7 @@ def test_a_service_of_which_a_part_runs_is_not_replaced(cache):
 def test_a_process_that_got_the_number_of_a_server_is_left_alone(cache, tmp_path):
     services.up("redis")
     stranger = sleeper(tmp_path)
-    (state,) = read_states(cache / "services")
+    (state,) = read_states(state_folder())
     recorded = json.loads(state.read_text())["processes"][0]
     # As if the server had ended long ago and the system had given its number to somebody else.
     edit_state(cache, processes=[recorded, {**recorded, "pid": stranger.pid, "started_s": 12345.0}])
@@ -216,7 +216,7 @@ def test_a_private_service_runs_beside_the_other_and_ends_with_its_block(tmp_pat
 
 def test_a_private_service_whose_owner_is_gone_is_ended_by_the_next_command(cache, tmp_path):
     with services.running("redis") as own:
-        (state,) = read_states(cache / "services")
+        (state,) = read_states(state_folder())
         gone = {**json.loads(state.read_text()), "starter": {"pid": os.getpid(), "started_s": 1.0}}
         state.write_text(json.dumps(gone))
         shared = services.up("redis")
@@ -232,9 +232,19 @@ def test_a_start_that_was_broken_off_is_begun_again(cache):
     assert (again.status, service.status) == ("up", "broken")
 
 
+def test_services_of_another_host_or_pid_namespace_on_the_same_cache_are_not_touched(cache, monkeypatch):
+    service = services.up("redis")
+    elsewhere = {"host": "other", "boot_id": None, "pid_namespace": "pid:[1]"}
+    with monkeypatch.context() as patch:
+        patch.setattr(state, "current_place", lambda: elsewhere)
+        assert services.status() == services.down() == []
+    assert service.folder.is_dir()
+    assert not service.dead
+
+
 def test_what_is_no_state_is_named(cache):
-    (cache / "services").mkdir(parents=True)
-    path = cache / "services" / "redis.json"
+    state_folder().mkdir(parents=True)
+    path = state_folder() / "redis.json"
     path.write_text('{"name": "redis", "folder": 5}')
     with pytest.raises(EnvironmentNotReadyError, match="not the state of a service") as caught:
         services.down()
@@ -244,8 +254,8 @@ def test_what_is_no_state_is_named(cache):
 
 def test_a_state_survives_writing_and_reading(cache):
     service = services.up("redis")
-    write_state(cache / "services" / "copy.json", service)
-    assert read_states(cache / "services")[cache / "services" / "copy.json"] == service
+    write_state(state_folder() / "copy.json", service)
+    assert read_states(state_folder())[state_folder() / "copy.json"] == service
 
 
 @pytest.mark.parametrize("folder", ["absent", "a-file"])

@@ -1,5 +1,6 @@
 """Java packages are fetched once, whole or not at all; Maven is played by a script."""
 
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from streamgauge.errors import EnvironmentNotReadyError
+from streamgauge.services import packages
 from streamgauge.services.packages import jars, project
 
 COORDINATES = ("g.one:a:1", "g.two:b:2.0")
@@ -28,6 +30,14 @@ def maven(monkeypatch, tmp_path, cache) -> Callable[[str], Path]:
         return calls
 
     return put
+
+
+@pytest.fixture(autouse=True)
+def digests(monkeypatch) -> dict[str, dict[str, str]]:
+    """Let the digests of an empty jar be known."""
+    known = {"thing-1": {"a.jar": hashlib.sha256(b"").hexdigest()}}
+    monkeypatch.setattr(packages, "known_digests", lambda: known)
+    return known
 
 
 def silent(text: str) -> None:
@@ -75,3 +85,30 @@ def test_the_project_names_every_package():
     space = "{http://maven.apache.org/POM/4.0.0}"
     found = [tuple(part.text for part in entry) for entry in root.iter(f"{space}dependency")]
     assert found == [("g.one", "a", "1"), ("g.two", "b", "2.0"), ("g", "a&b", "3")]
+
+
+@pytest.mark.parametrize(
+    "script",
+    ['echo changed > "$out/a.jar"', 'touch "$out/a.jar" "$out/b.jar"', 'touch "$out/b.jar"'],
+    ids=["another content", "one jar more", "another name"],
+)
+def test_jars_other_than_the_known_ones_are_refused_and_not_kept(maven, cache, script):
+    maven(f'mkdir -p "$out" && {script}')
+    with pytest.raises(EnvironmentNotReadyError, match="cannot be trusted") as caught:
+        jars("thing-1", COORDINATES, silent)
+    assert caught.value.exit_code == 4
+    assert [path.name for path in (cache / "jars").iterdir()] == ["lock"]
+
+
+def test_jars_that_were_changed_in_the_cache_are_refused(maven, cache):
+    maven('mkdir -p "$out" && touch "$out/a.jar"')
+    (jars("thing-1", COORDINATES, silent) / "a.jar").write_text("changed")
+    with pytest.raises(EnvironmentNotReadyError, match=r"a\.jar cannot be trusted"):
+        jars("thing-1", COORDINATES, silent)
+
+
+def test_packages_without_known_digests_are_refused(maven, digests):
+    maven('mkdir -p "$out" && touch "$out/a.jar"')
+    digests.clear()
+    with pytest.raises(EnvironmentNotReadyError, match="none is expected"):
+        jars("thing-1", COORDINATES, silent)

@@ -18,8 +18,8 @@ from pydantic import TypeAdapter
 
 from streamgauge import services
 from streamgauge.errors import EnvironmentNotReadyError
+from streamgauge.files import cache_folder
 from streamgauge.services.kafka import VERSION, cluster_id, properties
-from streamgauge.services.packages import jars_folder
 from streamgauge.services.processes import processes_of
 from streamgauge.services.service import Service
 
@@ -39,7 +39,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
     """Call `services` as a process; a cache of its own keeps services of the developer out of this."""
     require("kafka")
     cache: Path = tmp_path_factory.mktemp("cache")
-    jars = jars_folder(f"kafka-{VERSION}")
+    jars = cache_folder(os.environ) / "jars" / f"kafka-{VERSION}"
     (cache / "jars").mkdir()
     (cache / "jars" / jars.name).symlink_to(jars)
 
@@ -200,7 +200,9 @@ def test_a_spark_cluster_of_two_workers_runs_a_job_and_leaves_no_executor(tmp_pa
     with services.running("spark", workers=2, cores=1, memory="512m", folder=tmp_path) as service:
         assert [process.name for process in service.processes] == ["master", "worker-1", "worker-2"]
         submit = f"--master {service.address} {options} pyspark-shell"
+        # The settings of the cluster hold the secret that it asks for.
         environ = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_SUBMIT_ARGS": submit}
+        environ["SPARK_CONF_DIR"] = str(service.folder / "conf")
         command = [sys.executable, "-c", code]
         done = subprocess.run(command, capture_output=True, text=True, env=environ, timeout=300)
         assert done.returncode == 0, done.stderr[-2000:]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.engine.session import Session, SessionSettings, open_session
+from streamgauge.engine.spark.session import Session, SessionSettings, open_session
 
 
 @pytest.fixture(scope="session")

@@ -11,11 +11,11 @@ import pytest
 from pyspark.sql import functions as F
 
 import streamgauge
-from streamgauge.engine.session import Session
+from report.rendered import render_report
+from streamgauge.engine.spark.session import Session
 from streamgauge.errors import UsageError
-from streamgauge.experiment.attach import Attachment
 from streamgauge.measure import check_batches
-from streamgauge.report.html import render_report
+from streamgauge.observe.attach import Attachment
 
 DEADLINE_S = 60.0
 BATCHES = 4

@@ -2,14 +2,14 @@
 
 import pytest
 
-from streamgauge.engine.jobs import cpu_ns_of
-from streamgauge.engine.session import Session
-from streamgauge.experiment.calibrate import _measure
-from streamgauge.prototype.calibration import FORMS, LoadForm
+from streamgauge.engine.spark.jobs import cpu_ns_of
+from streamgauge.engine.spark.session import Session
+from streamgauge.prototype.calibration import FORMS, WorkForm
+from streamgauge.prototyping.calibrate import _measure
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_ten_times_the_load_costs_about_ten_times_as_much(session: Session, form: LoadForm) -> None:
+def test_ten_times_the_load_costs_about_ten_times_as_much(session: Session, form: WorkForm) -> None:
     measure = _measure(session, form)
     # The first jobs compile the load and start the worker; tenths of a second drown what is left of that.
     for cycles in (50_000, 500_000):

@@ -11,30 +11,33 @@ from typing import Any
 import pytest
 
 from prototype.applications import pipeline, source
-from streamgauge.engine.executed_plan import read_plan
-from streamgauge.engine.session import Session
-from streamgauge.engine.source import Gate, read_events
-from streamgauge.experiment.verify import BASE_TIME_US, FiniteStream, event_table
-from streamgauge.prototype.application import Application, Data, Flow, Task, Window
-from streamgauge.prototype.document import load_application
+from streamgauge.bundle import FOLDER
+from streamgauge.conclude.verification import FiniteStream
+from streamgauge.engine.spark.executed_plan import read_plan
+from streamgauge.engine.spark.gate import Gate
+from streamgauge.engine.spark.session import Session
+from streamgauge.engine.spark.source import read_events
+from streamgauge.prototype.executed_plan import mark
 from streamgauge.prototype.export import SEED, export_program
-from streamgauge.prototype.load import mark
+from streamgauge.prototype.file.document import load_application
+from streamgauge.prototype.graph.application import Application, Data, Flow, PrototypeTask, TaskWindow
 from streamgauge.prototype.reference import expected_tuples
 from streamgauge.prototype.workload import application_workload
+from streamgauge.running.verify import BASE_TIME_US, event_table
 from streamgauge.workloads.executed_plan import PlanNode
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "prototypes"
+EXAMPLES = FOLDER / "prototypes"
 STREAM = FiniteStream(2000, 200.0, SEED)
 # Every kind of routing and work at once, and most kinds of values and flows.
 EVERYTHING = pipeline(
     source("steady", 2, data=Data(9, 700, "zipf", 1.1), flow=Flow(rate_per_s=300.0)),
     source("wave", 1, data=Data(5, 40, "nonuniform"), flow=Flow("sin", 600.0, phase_s=7.0, offset_s=1.0)),
     source("bursts", 1, flow=Flow("burst", 100.0, interval_s=3.0, duration_s=1.5, burst_rate_per_s=2000.0)),
-    Task("filter", 2, ("steady", "bursts"), "balanced", 0.7, filtering=0.6, resized_data=7),
-    Task("all", 2, ("filter", "wave"), "hash", 0.1, selectivity=1.25),
-    Task("everywhere", 2, ("all",), "broadcast", 0.1, parse_json=True),
-    Task("window", 2, ("everywhere",), "none", 0.1, window=Window("sliding", 4, 2)),
-    Task("waits", 2, ("all",), "none", 0.0, sojourn_ms=0.01, batch_ms=5.0),
+    PrototypeTask("filter", 2, ("steady", "bursts"), "balanced", 0.7, filtering=0.6, resized_data=7),
+    PrototypeTask("all", 2, ("filter", "wave"), "hash", 0.1, selectivity=1.25),
+    PrototypeTask("everywhere", 2, ("all",), "broadcast", 0.1, parse_json=True),
+    PrototypeTask("window", 2, ("everywhere",), "none", 0.1, window=TaskWindow("sliding", 4, 2)),
+    PrototypeTask("waits", 2, ("all",), "none", 0.0, sojourn_ms=0.01, batch_ms=5.0),
 )
 
 # Redistributions with their partitions, and marks of tasks, from the sink to the source.
@@ -86,7 +89,7 @@ def plan_of_run(session: Session, application: Application, folder: Path) -> Pla
     folder.mkdir()
     STREAM.schedule(workload.events, parameters).save(folder / "schedule.npy")
     Gate(BASE_TIME_US).write(folder)
-    partitions = workload.defaults["source_partitions"]
+    partitions = workload.rules.defaults["source_partitions"]
     events = read_events(
         session.spark, workload.events, parameters, seed=SEED, control=folder, source_partitions=partitions
     )
@@ -102,9 +105,10 @@ def test_a_program_has_the_plan_of_a_run_and_counts_as_the_reference(
     started = []
     start = program.start
     program.start = lambda *given: started.append(start(*given)) or started[0]
-    args = argparse.Namespace(rate=round(STREAM.rate_per_s), events=STREAM.events, checkpoint=str(tmp_path / "program"))
-    with session.with_conf({**workload.conf, "spark.sql.shuffle.partitions": "2"}):
-        program.count(program.application(program.tuples(program.numbers(session.spark, args))), args)
+    args = argparse.Namespace(rate=round(STREAM.rate_per_s), count=STREAM.events, checkpoint=str(tmp_path / "program"))
+    with session.with_conf({**workload.rules.conf, "spark.sql.shuffle.partitions": "2"}):
+        events = program.numbers(session.spark, args, 4, 1.0)
+        program.count(program.application(program.tuples(events)), args, program.SINKS)
         of_program = outline(plan_of(started[0]))
         assert of_program == outline(plan_of_run(session, EVERYTHING, tmp_path / "run"))
     assert {mark(task.name) for task in EVERYTHING.tasks} <= marks_in(of_program)
@@ -115,7 +119,7 @@ def test_a_program_runs_by_itself_and_counts_as_the_reference(tmp_path: Path) ->
     application = load_application(EXAMPLES / "ysb.yaml")
     (tmp_path / "app.py").write_text(export_program(application))
     # Isolated from this environment's paths, so that only installed packages can be imported.
-    command = [sys.executable, "-I", "app.py", "--events", "20000", "--rate", "500"]
+    command = [sys.executable, "-I", "app.py", "--count", "20000", "--rate", "500"]
     found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert found.returncode == 0, found.stderr
     assert counts_in(found.stdout) == expected_counts(application, FiniteStream(20_000, 500.0, SEED))

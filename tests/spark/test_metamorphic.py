@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from streamgauge.engine import query
-from streamgauge.engine.session import Session
+from streamgauge.engine.spark import engine
+from streamgauge.engine.spark.engine import OpenSpark
+from streamgauge.engine.spark.session import Session
 from streamgauge.errors import RunFailedError
-from streamgauge.experiment import verify
-from streamgauge.experiment.verify import default_stream, verify_workload
+from streamgauge.lookup import find_workload
+from streamgauge.running import verify
+from streamgauge.running.verify import default_stream, verify_workload
 from streamgauge.verdict import Verdict
-from streamgauge.workloads import find_workload
 from streamgauge.workloads.parameters import choose_variant
 
 # A window, a join and a running aggregation; Spark plans the larger queries for most of a minute.
@@ -21,7 +22,7 @@ QUERIES = ["nexmark-q5", "nexmark-q8", "nexmark-q17"]
 
 def _verified(session: Session, name: str, folder: Path, **values: Any) -> Any:
     workload, parameters = choose_variant(find_workload(name), values)
-    return verify_workload(session, workload, parameters, default_stream(workload), folder=folder / "v")
+    return verify_workload(OpenSpark(session), workload, parameters, default_stream(workload), folder=folder / "v")
 
 
 @pytest.mark.parametrize("name", QUERIES)
@@ -48,7 +49,7 @@ def test_v3_another_number_of_partitions_gives_the_same_answer(session: Session,
 def test_v3_a_restart_from_the_checkpoint_gives_the_same_answer(
     session: Session, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run_to_end = query.run_to_end
+    run_to_end = engine.run_to_end
     crashed: list[int] = []
 
     def crashing(session: Session, df: Any, keep: Callable[[Any, int], None], **settings: Any) -> int:
@@ -66,7 +67,7 @@ def test_v3_a_restart_from_the_checkpoint_gives_the_same_answer(
         run_to_end(session, df, keep_until_the_crash, **settings)
         return len(done)
 
-    monkeypatch.setattr(query, "run_to_end", crashing)
+    monkeypatch.setattr(engine, "run_to_end", crashing)
     result = _verified(session, name, tmp_path)
     assert crashed == [3], "the planted crash did not happen"
     assert (result.verdict, result.reasons) == (Verdict.PASS, ())

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from streamgauge.engine.session import Session
-from streamgauge.experiment.generate import generate
+from streamgauge.engine.spark.session import Session
+from streamgauge.experiments.generate import generate
 
 CASES: list[tuple[int, int, str, dict[str, Any], str]] = [
     (10_000, 1_000, "canonical", {}, "48fd9af0263610bdb2bf9a6525b4d85d0270e1b6e967b2b1a297275f0003bcc5"),
@@ -41,7 +41,7 @@ def test_the_digest_of_the_data_set_is_met(
 ) -> None:
     written = generate(
         "nexmark",
-        events=events,
+        count=events,
         rate=rate,
         format=format_,
         parameters=parameters,

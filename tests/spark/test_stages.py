@@ -4,11 +4,11 @@ import pytest
 
 from prototype.applications import ALL
 from spark.test_prototypes import _built, _conf, _plan
-from streamgauge.prototype.application import Application
-from streamgauge.prototype.stages import Stage, spark_stages
+from streamgauge.prototype.graph.application import Application
+from streamgauge.prototype.graph.stages import PlannedStage, spark_stages
 
 
-def _redistributed(application: Application, stage: Stage) -> int:
+def _redistributed(application: Application, stage: PlannedStage) -> int:
     """Return into how many partitions a stage puts its tuples."""
     name = stage.chains[0].components[-1] if stage.way == "handed over" else stage.receivers[0]
     return application.component(name).parallelism

@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import functions as F
 
 from streamgauge.arrivals import Arrivals
-from streamgauge.engine.session import Session
-from streamgauge.engine.source import with_events
+from streamgauge.engine.spark.session import Session
+from streamgauge.engine.spark.source import with_events
 from streamgauge.events import event_stream
 from streamgauge.events.draw import hash_longs
 from streamgauge.events.identifiers import identifier_array, identifier_column

@@ -8,11 +8,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import functions as F
 
-from streamgauge.engine.session import Session
-from streamgauge.experiment import verify
-from streamgauge.experiment.verify import FiniteStream, default_stream, verify_workload
+from streamgauge.conclude.verification import FiniteStream
+from streamgauge.engine.spark.engine import OpenSpark
+from streamgauge.engine.spark.session import Session
+from streamgauge.lookup import find_workload
+from streamgauge.running import verify
+from streamgauge.running.verify import default_stream, verify_workload
 from streamgauge.verdict import Verdict
-from streamgauge.workloads import Workload, catalogue, find_workload
+from streamgauge.workloads import Workload, catalogue
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,9 +27,11 @@ def test_v2_the_default_answer_equals_reference_and_stored_answer(
 ) -> None:
     workload = find_workload(name)
     # Two micro-batches fewer save minutes; only the iterative answer depends on their number.
-    if workload.each_batch is None:
+    if workload.sink.each_batch is None:
         monkeypatch.setattr(verify, "MIN_BATCHES", 3)
-    result = verify_workload(session, workload, workload.parameters(), default_stream(workload), folder=tmp_path / "v")
+    result = verify_workload(
+        OpenSpark(session), workload, workload.parameters(), default_stream(workload), folder=tmp_path / "v"
+    )
     assert (result.verdict, result.reasons) == (Verdict.PASS, ())
     assert result.batches >= 4
 
@@ -46,13 +51,15 @@ def test_v2_other_parameters_give_the_reference_answer_too(
 ) -> None:
     workload = find_workload(name)
     parameters = workload.parameters.model_validate(values)
-    result = verify_workload(session, workload, parameters, FiniteStream(9_000, 500.0, 3), folder=tmp_path / "v")
+    result = verify_workload(
+        OpenSpark(session), workload, parameters, FiniteStream(9_000, 500.0, 3), folder=tmp_path / "v"
+    )
     assert (result.verdict, result.reasons) == (Verdict.PASS, ())
 
 
 def _verified(session: Session, workload: Workload, folder: Path, save: Path | None = None) -> Any:
     return verify_workload(
-        session, workload, workload.parameters(), FiniteStream(3_000, 1000.0), folder=folder / "v", save=save
+        OpenSpark(session), workload, workload.parameters(), FiniteStream(3_000, 1000.0), folder=folder / "v", save=save
     )
 
 
@@ -84,10 +91,11 @@ def test_a_lost_a_doubled_and_a_foreign_row_are_found(
 def test_an_empty_answer_is_unknown_not_right(session: Session, tmp_path: Path) -> None:
     nothing = tmp_path / "nothing.sql"
     nothing.write_text("SELECT created, line FROM events WHERE FALSE")
+    identity = find_workload("hibench-identity")
     empty = replace(
-        find_workload("hibench-identity"),
+        identity,
         name="empty",
-        reference=nothing,
+        answer=replace(identity.answer, reference=nothing),
         dataflow=lambda df, _: df.select("created", "line").where("FALSE"),
     )
     assert _verified(session, empty, tmp_path).verdict is Verdict.UNKNOWN

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.experiment.stored import summary_of
+from streamgauge.conclude.stored_run import summary_of
 from streamgauge.store import SCHEMA_VERSION, list_runs, open_run
 from streamgauge.store.layout import RUN_FILE
 

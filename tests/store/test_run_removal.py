@@ -12,7 +12,7 @@ from streamgauge.store import list_runs, remove_run, sweep_scratch
 def orphan(path: Path, **fields: object) -> None:
     """Make a run look as if its process had been killed."""
     document = json.loads((path / "run.json").read_text())
-    gone = {"process": {"pid": os.getpid(), "started_s": 1.0}}
+    gone = {"process": {**document["process"], "started_s": 1.0}}
     (path / "run.json").write_text(json.dumps({**document, **gone, **fields}))
 
 

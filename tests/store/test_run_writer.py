@@ -21,6 +21,11 @@ from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.store import SCHEMA_VERSION, RunWriter, open_run
 
 
+def test_a_run_directory_can_be_read_by_its_owner_only(tmp_path):
+    writer = RunWriter.create(tmp_path / "runs", workload="ysb", document={}, clock=ManualClock())
+    assert writer.path.stat().st_mode & 0o777 == 0o700
+
+
 class Killed(BaseException):
     """Stands for a kill: no handler of ordinary errors sees it."""
 
@@ -50,7 +55,7 @@ def test_a_fresh_run_directory_says_what_it_is_and_who_writes_it(root, make):
     assert document["configuration"] == {"rate_per_s": 5.0}
     assert document["process"]["pid"] == os.getpid()
     assert document["verdict"] is None
-    assert files_in(writer.path) == {"run.json", "events.jsonl", "work"}
+    assert files_in(writer.path) == {"run.json", "events.jsonl", "work", "lock"}
 
 
 @pytest.mark.parametrize("workload", ["../../etc", "my_module.py:build", "ÄÖ", "", "x" * 500])
@@ -92,12 +97,12 @@ def test_tables_and_schedule_come_back_as_they_were(root, make):
     writer = make()
     table = pa.table({"batch_id": [0, 1], "phase": ["a", None]})
     schedule = Constant(1000.0).schedule(10.0)
-    writer.write_table("batches", table)
+    writer.write_table("phases", table)
     writer.write_schedule(schedule)
     run = open_run(root, writer.run_id)
-    assert run.table("batches").equals(table)
+    assert run.table("phases").equals(table)
     assert run.schedule() == schedule
-    assert files_in(writer.path) == {"run.json", "events.jsonl", "work", "batches.parquet", "schedule.npy"}
+    assert files_in(writer.path) == {"run.json", "events.jsonl", "work", "lock", "phases.parquet", "schedule.npy"}
 
 
 @pytest.mark.parametrize("name", ["../batches", "a/b", "", ".hidden"])
@@ -269,7 +274,7 @@ def test_a_table_that_the_system_refuses_to_write_leaves_nothing(make):
             writer.write_table("x", pa.table({"x": np.random.default_rng(1).random(100_000)}))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert files_in(writer.path) == {"run.json", "events.jsonl", "work"}
+    assert files_in(writer.path) == {"run.json", "events.jsonl", "work", "lock"}
 
 
 def test_a_really_full_disk_is_reported_for_progress(make, progress, monkeypatch):

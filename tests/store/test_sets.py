@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from streamgauge.clock import SystemClock
+from streamgauge.clock import ManualClock, SystemClock
 from streamgauge.errors import EnvironmentNotReadyError, InvalidExperimentError, UsageError
 from streamgauge.store import SetWriter, is_set, list_runs, list_sets, open_set
 
@@ -32,6 +32,16 @@ def test_sets_are_no_runs(tmp_path: Path) -> None:
     assert [s.set_id for s in list_sets(tmp_path)] == [writer.set_id]
     assert is_set(tmp_path, writer.set_id)
     assert not is_set(tmp_path, "20200101")
+
+
+def test_sets_of_the_same_second_are_listed_newest_first(tmp_path: Path) -> None:
+    """The fake engine ends a set in milliseconds: names that begin with the same second do not show which is newer."""
+    clock = ManualClock(now_s=1_790_000_000.25)
+    titles = ["middle", "zebra", "apple"]
+    for title in titles:
+        SetWriter.create(tmp_path, kind="sustain", title=title, document={}, clock=clock)
+        clock.sleep(0.1)
+    assert [stored.document["title"] for stored in list_sets(tmp_path)] == titles[::-1]
 
 
 def test_a_set_is_found_by_the_beginning_of_its_id(tmp_path: Path) -> None:

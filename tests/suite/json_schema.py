@@ -55,7 +55,7 @@ def _holds(keyword: str, wanted: Any, value: Any, root: dict[str, Any]) -> bool:
 
 
 def is_valid(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:
-    """Tell whether a value is as the schema says."""
+    """Return whether a value is as the schema says."""
     together = {"properties", "patternProperties", "additionalProperties"}
     keywords = [name for name in schema if name not in NOTES | together]
     return all(_holds(name, schema[name], value, root) for name in keywords) and _properties(value, schema, root)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from streamgauge.errors import InvalidExperimentError, UsageError
-from streamgauge.experiment.run import prepare
+from streamgauge.running.lifecycle import prepare
 from streamgauge.suite import Configuration, Suite, load_suite, read_suite
 
 HERE = Path(__file__).parent
@@ -26,8 +26,7 @@ def heads(message: str) -> list[str]:
 
 
 def prepared(configuration: Configuration) -> None:
-    settings = dict(configuration.settings)
-    prepare(configuration.workload, settings.pop("events", None), configuration.parameters, settings)
+    prepare(configuration.workload, {**configuration.settings, "parameters": configuration.parameters})
 
 
 def test_a_file_is_read_into_settings_in_si_units():
@@ -110,7 +109,7 @@ def test_all_mistakes_are_shown_at_once_with_line_mark_and_remedy(tmp_path):
         ("runs: [{workload: ysb, trigger: 5}]", 'some.yaml:3:33: trigger "5" is not a duration'),
         ("runs: [{workload: ysb, duration: 10ms}]", 'some.yaml:3:34: duration "10ms" is out of range'),
         ("runs: [{workload: ysb, cores: 2.5}]", 'some.yaml:3:31: cores "2.5" cannot be used'),
-        ("runs: [{workload: ysb, cores: true}]", 'some.yaml:3:31: cores "true" cannot be used'),
+        ("runs: [{workload: ysb, cores: true}]", 'some.yaml:3:31: cores "True" cannot be used'),
         ("runs: [{workload: ysb, seed: 99999999999999999999}]", 'some.yaml:3:30: seed "99999999999999999999" cannot'),
         ("runs: [{workload: ysb, load: closed}]", 'some.yaml:3:30: load "closed" is not available'),
         ("runs: [{workload: ysb, verify: 1}]", 'some.yaml:3:32: verify "1" is neither true nor false'),
@@ -129,7 +128,7 @@ def test_all_mistakes_are_shown_at_once_with_line_mark_and_remedy(tmp_path):
         ("runs: [{rate: 1k}]", "some.yaml:3:8: this run has no workload"),
         ("runs: [ysb]", "some.yaml:3:8: a run needs keys with values"),
         ("runs: ysb", "some.yaml:3:7: runs needs a list"),
-        ("runs: [{workload: a.py}]", 'some.yaml:3:19: "a.py" names no function'),
+        ("runs: [{workload: a.py}]", 'some.yaml:3:19: "a.py" does not name a function'),
         ("runs: [{workload: a.py:f}]", 'some.yaml:3:19: there is no file "a.py"'),
         ("name: twice\nruns: [{workload: ysb}]", 'some.yaml:3:1: "name" is there already, in line 2'),
         ("runs: [{workload: ysb, rate: *nobody}]", "some.yaml:3:30: there is no anchor &nobody before this"),
@@ -202,10 +201,17 @@ def test_a_caller_may_refuse_configurations_for_reasons_of_its_own():
     assert suite(body).size == 2
     assert heads(complaint(body, check=prepared)) == [
         "some.yaml:5:27: more than 10^13 events in one run",
-        'some.yaml:6:29: "moon" is no master URL',
+        'some.yaml:6:29: "moon" is not a master URL',
     ]
     (head,) = heads(complaint(body.replace("900M", "9k").replace(", master: moon", ", rate: 1k"), check=prepared))
     assert head == "some.yaml:3:33: spark.master cannot be set"
+
+
+@pytest.mark.parametrize(
+    "body", ["runs: [{workload: ysb, latency: record}]", "runs: [{workload: ysb, matrix: {latency: [commit]}}]"]
+)
+def test_an_old_key_is_refused_with_the_new_one(body):
+    assert "it is now `timing`" in complaint(body)
 
 
 def test_the_same_configuration_twice_is_refused_however_it_is_spelled():

@@ -6,10 +6,11 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from streamgauge.bundle import FOLDER
 from streamgauge.errors import InvalidExperimentError
 from streamgauge.suite import read_suite
 
-SUITES = sorted((Path(__file__).parents[2] / "suites").glob("*.yaml"))
+SUITES = sorted((FOLDER / "suites").glob("*.yaml"))
 RIGHT = """\
 streamgauge: 1
 name: right

@@ -6,13 +6,12 @@ from xml.etree import ElementTree
 import pytest
 
 from streamgauge.errors import EnvironmentNotReadyError, UsageError
-from streamgauge.suite import BaselineResult, RunResult, junit_xml, parse_threshold, refuse_unwritable, write_junit
+from streamgauge.suite import BaselineResult, RunResult, junit_xml, refuse_unwritable, write_junit
+from streamgauge.suite.thresholds import read_threshold
 from streamgauge.verdict import Verdict
 
 SUMMARY = {"batches": 17, "end_to_end_latency_s": {"p95": 1.5}, "state": None}
-THRESHOLDS = [
-    parse_threshold(text) for text in ("batches > 3", "end_to_end_latency_s.p95 < 1 s", "state.rows_max < 10")
-]
+THRESHOLDS = [read_threshold(text) for text in ("batches > 3", "end_to_end_latency_s.p95 < 1 s", "state.rows_max < 10")]
 
 
 def result(**changes) -> RunResult:

@@ -1,20 +1,19 @@
 """The schema for editors accepts what is right and refuses what is wrong in form."""
 
 import json
-from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
 
+from streamgauge.bundle import FOLDER, bundled
 from streamgauge.errors import InvalidExperimentError
+from streamgauge.settings.table import GROUPS, KEYS
 from streamgauge.suite import read_suite, suite_schema
 from streamgauge.suite.reading import FILE_KEYS, RUN_KEYS
-from streamgauge.suite.settings import GROUPS, SETTINGS
 
 from .json_schema import is_valid
 
-FOLDER = Path(__file__).parents[2] / "suites"
-SUITES = [*sorted(FOLDER.glob("*.yaml")), *sorted((FOLDER / "prototypes").glob("*.yaml"))]
+SUITES = list(bundled("suite").values())
 SCHEMA = suite_schema()
 
 
@@ -129,16 +128,16 @@ def test_orders_that_are_wrong_in_form_fit_neither_the_schema_nor_the_reader(ord
 def test_the_schema_knows_every_key_with_its_meaning_and_is_json():
     run = SCHEMA["properties"]["runs"]["items"]["properties"]
     assert set(SCHEMA["properties"]) == set(FILE_KEYS)
-    assert set(run) == {*RUN_KEYS, *SETTINGS, *GROUPS}
+    assert set(run) == {*RUN_KEYS, *KEYS, *GROUPS}
     assert all(schema["description"] for schema in (*SCHEMA["properties"].values(), *run.values()))
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
 
 
 def test_the_schema_beside_the_ready_suites_is_the_one_of_this_version():
-    assert json.loads((FOLDER / "suite.schema.json").read_text()) == SCHEMA, "run `streamgauge plan --schema`"
+    assert json.loads((FOLDER / "suites/suite.schema.json").read_text()) == SCHEMA, "run scripts/settings"
 
 
 @pytest.mark.parametrize("path", SUITES, ids=lambda path: path.stem)
 def test_ready_suites_tell_editors_where_the_schema_is(path):
-    up = "../" * (len(path.relative_to(FOLDER).parts) - 1)
+    up = "../" * (len(path.relative_to(FOLDER).parts) - 2)
     assert path.read_text().splitlines()[0] == f"# yaml-language-server: $schema={up}suite.schema.json"

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streamgauge.errors import InvalidExperimentError
-from streamgauge.suite import METRICS, parse_threshold
+from streamgauge.metrics import METRIC
 from streamgauge.suite.thresholds import Misreading, read_threshold
 from streamgauge.verdict import Verdict
 
@@ -27,7 +26,7 @@ SUMMARY = {
 
 
 def verdict(text: str) -> str:
-    return parse_threshold(text).evaluate(SUMMARY).verdict.value
+    return read_threshold(text).evaluate(SUMMARY).verdict.value
 
 
 @pytest.mark.parametrize(
@@ -80,7 +79,7 @@ def test_a_threshold_compares_as_arithmetic_says(text, expected):
     ],
 )
 def test_what_is_missing_or_not_finite_is_unknown_and_never_a_pass(text):
-    judgement = parse_threshold(text).evaluate(SUMMARY)
+    judgement = read_threshold(text).evaluate(SUMMARY)
     assert judgement.verdict is Verdict.UNKNOWN
     assert "is not known" in judgement.text
 
@@ -88,23 +87,23 @@ def test_what_is_missing_or_not_finite_is_unknown_and_never_a_pass(text):
 @pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf, True, "7", [7], {}])
 def test_a_value_that_is_no_number_is_unknown(value):
     for comparison in ("<", "<=", ">", ">=", "=="):
-        judged = parse_threshold(f"batches {comparison} 7").evaluate({"batches": value})
+        judged = read_threshold(f"batches {comparison} 7").evaluate({"batches": value})
         assert judged.verdict is Verdict.UNKNOWN
 
 
-@pytest.mark.parametrize("path", METRICS)
+@pytest.mark.parametrize("path", METRIC)
 def test_an_empty_summary_says_nothing_about_any_metric(path):
-    assert parse_threshold(f"{path} >= 0").evaluate({}).verdict is Verdict.UNKNOWN
+    assert read_threshold(f"{path} >= 0").evaluate({}).verdict is Verdict.UNKNOWN
 
 
 def test_a_judgement_shows_both_sides_in_their_unit():
-    judgement = parse_threshold("end_to_end_latency_s.p95 < 200 ms + 1 s").evaluate(SUMMARY)
+    judgement = read_threshold("end_to_end_latency_s.p95 < 200 ms + 1 s").evaluate(SUMMARY)
     assert (judgement.left, judgement.right) == (1.5, 1.2)
     assert judgement.text == "end_to_end_latency_s.p95 is 1.5 s, but required < 1.2 s"
 
 
 def test_two_sides_that_look_alike_are_shown_in_full():
-    judgement = parse_threshold("batches < 20000.1").evaluate({"batches": 20000.2})
+    judgement = read_threshold("batches < 20000.1").evaluate({"batches": 20000.2})
     assert judgement.text == "batches is 20000.2, but required < 20000.1"
 
 
@@ -152,12 +151,6 @@ def test_a_misspelled_metric_gets_the_closest_one_and_a_group_gets_its_members()
     assert "p50, p90, p95, p99, max" in remedies["end_to_end_latency_s"]
     assert "median, max" in remedies["stages.skew"]
     assert "known names: answer, back_pressure, backlog_events" in remedies["xyzzy"]
-
-
-def test_an_error_outside_a_file_names_the_option_and_the_character():
-    with pytest.raises(InvalidExperimentError) as caught:
-        parse_threshold("batches < 5 sek")
-    assert caught.value.where == "--threshold, character 13"
 
 
 NUMBERS = st.integers(1, 50).map(str)

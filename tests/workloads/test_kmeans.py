@@ -76,13 +76,13 @@ def test_the_distance_is_that_to_the_nearest_centre():
 
 def test_a_query_starts_at_the_start_points_with_an_empty_series():
     p = PointsEvents()
-    step = WORKLOAD.each_batch(p, 5)
+    step = WORKLOAD.sink.each_batch(p, 5)
     assert isinstance(step, KMeans)
     assert step.centroids.tolist() == start_points(p, 5).tolist()
     assert step.series == []
 
 
 def test_describe_shows_what_the_reference_computes():
-    assert WORKLOAD.reference_sql is None
-    assert WORKLOAD.has_reference
-    assert WORKLOAD.reference_text.startswith("Centroids after the last micro-batch")
+    assert WORKLOAD.answer.sql is None
+    assert WORKLOAD.answer.is_known
+    assert WORKLOAD.answer.text.startswith("Centroids after the last micro-batch")

@@ -2,7 +2,8 @@
 
 import pytest
 
-from streamgauge.workloads import catalogue, find_workload
+from streamgauge.lookup import find_workload
+from streamgauge.workloads import catalogue
 from streamgauge.workloads.modes import MODES, possible_modes, refusal
 from streamgauge.workloads.ysb.ysb import YsbParameters
 

@@ -10,7 +10,7 @@ import pytest
 
 import streamgauge.workloads
 from streamgauge.events import event_stream
-from streamgauge.experiment.verify import BASE_TIME_US
+from streamgauge.running.verify import BASE_TIME_US
 from streamgauge.workloads.reference import connect
 
 FOLDER = Path(streamgauge.workloads.__file__).parent / "nexmark"

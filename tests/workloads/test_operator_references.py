@@ -8,7 +8,8 @@ from importlib import import_module
 import numpy as np
 import pytest
 
-from streamgauge.experiment.verify import BASE_TIME_US, FiniteStream, default_stream
+from streamgauge.conclude.verification import FiniteStream
+from streamgauge.running.verify import BASE_TIME_US, default_stream
 from streamgauge.workloads.operators.partition import close_windows
 from streamgauge.workloads.reference import reference_answer
 

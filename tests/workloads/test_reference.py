@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from streamgauge.conclude.verification import FiniteStream
 from streamgauge.events.identifiers import identifier
-from streamgauge.experiment.verify import BASE_TIME_US, FiniteStream, answer_digest, default_stream, expected_answers
+from streamgauge.running.verify import BASE_TIME_US, answer_digest, default_stream, expected_answers
 from streamgauge.workloads import catalogue
 from streamgauge.workloads.reference import connect, reference_answer
 
@@ -40,11 +41,11 @@ def hibench_answer(name, table, **values):
     return reference_answer(workload, workload.parameters(**values), table)
 
 
-@pytest.mark.parametrize("name", [name for name, workload in catalogue().items() if workload.reference])
+@pytest.mark.parametrize("name", [name for name, workload in catalogue().items() if workload.answer.reference])
 def test_the_stored_answer_is_that_of_the_reference(name):
     workload = catalogue()[name]
     result = answer(name, default_stream(workload))
-    if workload.invariant is None:
+    if workload.answer.invariant is None:
         assert result.column_names == [f.name for f in workload.output]
     connection = connect()
     connection.register("expected", result)

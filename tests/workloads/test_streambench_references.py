@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from streamgauge.experiment.verify import BASE_TIME_US, FiniteStream
+from streamgauge.conclude.verification import FiniteStream
+from streamgauge.running.verify import BASE_TIME_US
 from streamgauge.workloads.reference import reference_answer
 from streamgauge.workloads.streambench import advclick, windowed_wordcount, wordcount
 

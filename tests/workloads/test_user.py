@@ -5,7 +5,8 @@ import pytest
 
 from streamgauge.errors import InvalidExperimentError, UsageError
 from streamgauge.events import event_stream
-from streamgauge.workloads.user import is_user_function, load_function, user_workload
+from streamgauge.lookup import is_user_function
+from streamgauge.workloads.user import find_function, load_function, user_workload
 
 
 @pytest.fixture
@@ -56,7 +57,7 @@ def test_a_missing_file_is_named(tmp_path):
 @pytest.mark.parametrize("ending", ["", ":"])
 def test_a_file_without_a_function_is_refused_with_an_example(write, ending):
     file = write("def build(df):\n    return df\n")
-    with pytest.raises(UsageError, match="names no function") as caught:
+    with pytest.raises(UsageError, match="does not name a function") as caught:
         load_function(f"{file}{ending}")
     assert ":build" in caught.value.remedy
 
@@ -128,7 +129,7 @@ def test_a_function_becomes_a_workload_over_the_chosen_events(write):
     workload = user_workload(f"{file}:build", event_stream("hibench"))
     assert workload.events.name == "hibench"
     assert workload.question == "How does my_query.py:build behave?"
-    assert workload.reference is None
+    assert workload.answer.reference is None
     assert workload.output_mode(workload.parameters()) is None
 
 
@@ -148,3 +149,38 @@ def test_a_file_may_define_data_classes(write):
         "@dataclass\nclass Row:\n    x: int\ndef build(df):\n    return Row(1)\n"
     )
     assert load_function(f"{write(text)}:build")[0](None).x == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def build(df):\n    return df\n",
+        "build = lambda df: df\n",
+        "from other import build\n",
+        "from other import something as build\n",
+        "from other import *\n",
+        "try:\n    from fast import build\nexcept ImportError:\n    def build(df):\n        return df\n",
+    ],
+)
+def test_a_function_is_found_without_executing_its_file(write, tmp_path, text):
+    file = write(f"open({str(tmp_path / 'executed')!r}, 'w')\n{text}")
+    assert find_function(f"{file}:build") == (file.resolve(), "build")
+    assert user_workload(f"{file}:build", event_stream("ysb"), import_code=False).question
+    assert not (tmp_path / "executed").exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["def biuld(df):\n    return df\n", "def biuld(df):\n    build = df\n    return build\n"]
+)
+def test_a_name_that_a_file_does_not_bind_is_refused_without_executing_it(write, text):
+    file = write(f"{text}raise SystemExit(1)\n")
+    with pytest.raises(UsageError, match='no function "build"') as caught:
+        find_function(f"{file}:build")
+    assert caught.value.remedy == "did you mean `biuld`?"
+
+
+@pytest.mark.parametrize("content", ["def build(df:\n", "x = '\0'\n", "x = " + "(" * 5000 + "\n"])
+def test_a_file_that_cannot_be_parsed_is_refused_without_executing_it(write, content):
+    file = write(content)
+    with pytest.raises(InvalidExperimentError, match="cannot be imported"):
+        find_function(f"{file}:build")

@@ -6,7 +6,7 @@ the schedule has one, with as many events as the integral of the rate has whole 
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streamgauge.arrivals.notation import write_parameters
-from streamgauge.arrivals.schedule import MAX_SEGMENT_PRODUCT, Longs, Schedule
+from streamgauge.arrivals.schedule import MAX_SEGMENT_PRODUCT, PART_KNOTS, Longs, Schedule
 from streamgauge.errors import UsageError
 from streamgauge.units import MAX_RATE_PER_S, format_count, format_duration
 
@@ -118,9 +118,12 @@ class SimpleLaw(BaseLaw):
         """Return the part of the integral that is not left to chance."""
         return self.integral(t_s)
 
-    def drawn(self, t_us: Longs, factor: float) -> Longs:  # noqa: ARG002
-        """Return the number of random events until sorted times, when the rate is `factor` times as high."""
-        return np.zeros(len(t_us), dtype=np.int64)
+    def draws(self, factor: float) -> "Callable[[Longs], Longs] | None":  # noqa: ARG002
+        """Return what draws, if something is left to chance, when the rate is `factor` times as high.
+
+        It is called with sorted times, part after part, and returns the number of random events until each of them.
+        """
+        return None
 
     def describe(self) -> str:
         """Return the law as a user would write it, with every parameter; it parses to an equal law."""
@@ -149,9 +152,11 @@ class Piece:
         stop_us = end_us if self.end_us is None else min(self.end_us, end_us)
         if stop_us <= self.start_us:
             return np.array([], dtype=np.int64)
-        knots = np.append(self.law.knots_us(stop_us - self.start_us), [0, stop_us - self.start_us])
-        inside: Longs = np.clip(knots, 0, stop_us - self.start_us)
-        return inside + self.start_us
+        knots: Longs = np.append(self.law.knots_us(stop_us - self.start_us), [0, stop_us - self.start_us])
+        # In place: a day has millions of knots.
+        np.clip(knots, 0, stop_us - self.start_us, out=knots)
+        knots += self.start_us
+        return knots
 
 
 def knots_us(pieces: Sequence[Piece], end_us: int) -> Longs:
@@ -162,8 +167,12 @@ def knots_us(pieces: Sequence[Piece], end_us: int) -> Longs:
     longest_us = math.sqrt(MAX_SEGMENT_PRODUCT / 2 * 1e6 / peak_per_s) // STEP_US * STEP_US
     knots.append(np.arange(0, end_us, int(longest_us), dtype=np.int64))
     # Sorting runs that are in order already is many times faster than `unique`.
-    times_us: Longs = np.sort(np.concatenate(knots), kind="stable")
-    is_first: npt.NDArray[np.bool_] = np.append(True, np.diff(times_us) > 0)
+    times_us: Longs = np.concatenate(knots)
+    knots.clear()
+    times_us.sort(kind="stable")
+    is_first = np.empty(len(times_us), dtype=np.bool_)
+    is_first[0] = True
+    np.not_equal(times_us[1:], times_us[:-1], out=is_first[1:])
     return times_us[is_first]
 
 
@@ -172,14 +181,21 @@ def counts(pieces: Sequence[Piece], time_us: Longs) -> Longs:
 
     An integral that misses a whole number only by rounding counts as that number.
     """
-    certain = np.zeros(len(time_us))
-    drawn = np.zeros(len(time_us), dtype=np.int64)
-    for piece in pieces:
-        own_us = piece.own_time(time_us)
-        certain += piece.factor * piece.law.certain(own_us / 1e6)
-        drawn += piece.law.drawn(own_us, piece.factor)
-    whole = np.floor(certain + np.maximum(1e-9, 16 * np.spacing(certain))).astype(np.int64)
-    return np.maximum.accumulate(whole) + drawn
+    drawers = [piece.law.draws(piece.factor) for piece in pieces]
+    found: Longs = np.empty(len(time_us), dtype=np.int64)
+    most = 0
+    for start in range(0, len(time_us), PART_KNOTS):
+        part_us = time_us[start : start + PART_KNOTS]
+        certain, drawn = np.zeros(len(part_us)), np.zeros(len(part_us), dtype=np.int64)
+        for piece, draw in zip(pieces, drawers, strict=True):
+            own_us = piece.own_time(part_us)
+            certain += piece.factor * piece.law.certain(own_us / 1e6)
+            drawn += draw(own_us) if draw is not None else 0
+        whole = np.floor(certain + np.maximum(1e-9, 16 * np.spacing(certain))).astype(np.int64)
+        highest = np.maximum(np.maximum.accumulate(whole), most)
+        most = int(highest[-1])
+        found[start : start + PART_KNOTS] = highest + drawn
+    return found
 
 
 def every_us(period_s: float, end_us: int, *, first_s: float = 0.0) -> Longs:
@@ -191,7 +207,10 @@ def every_us(period_s: float, end_us: int, *, first_s: float = 0.0) -> Longs:
             where="--arrivals",
             remedy=f"use a shorter load or a longer phase: at most {format_count(MAX_KNOTS)} changes",
         )
-    times_us: Longs = np.rint((first_s + np.arange(turns) * period_s) * 1e6).astype(np.int64)
+    times_us: Longs = np.empty(turns, dtype=np.int64)
+    for start in range(0, turns, PART_KNOTS):
+        part = np.arange(start, min(turns, start + PART_KNOTS))
+        times_us[start : start + PART_KNOTS] = np.rint((first_s + part * period_s) * 1e6)
     return times_us
 
 

@@ -1,6 +1,6 @@
 """How the parameters of arrival laws are written, and read again.
 
-The name of a field tells what it holds: `peak_per_s` is written `peak=200k`, `phase_s` is written `phase=20s`.
+The name of a field says what it holds: `peak_per_s` is written `peak=200k`, `phase_s` is written `phase=20s`.
 """
 
 import re
@@ -9,9 +9,8 @@ from dataclasses import fields
 from typing import Any
 
 from streamgauge.errors import UsageError
-from streamgauge.units import parse_duration, parse_rate
+from streamgauge.units import MAX_SEED, parse_duration, parse_rate
 
-MAX_SEED = 2**63 - 1
 _ZERO = re.compile(r"0+(\.0*)?\s*[kKMG]?(/s)?")
 _PLAIN = re.compile(r"[^\s,()\"\\](?:[^,()\"\\]*[^\s,()\"\\])?")
 _FACTOR = re.compile(r"(?:\d+(?:_\d{3})*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
@@ -36,6 +35,8 @@ def write_rate(rate_per_s: float) -> str:
 
     >>> write_rate(200_000.0), write_rate(12.5), write_rate(1e6 / 3)
     ('200k', '12.5', '333333.3333333333')
+    >>> write_rate(1e9), write_rate(1_234_560.0), write_rate(1_234_567.0)
+    ('1G', '1.23456M', '1234567')
     """
     for magnitude, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         text = _write_number(rate_per_s / magnitude)

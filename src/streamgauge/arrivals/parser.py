@@ -17,14 +17,14 @@ from streamgauge.arrivals.composition import Scaled, Sum, Then
 from streamgauge.arrivals.constant import Constant
 from streamgauge.arrivals.law import BaseLaw
 from streamgauge.arrivals.levels import Burst, Square
-from streamgauge.arrivals.notation import MAX_SEED, parameter_name, read_factor, read_rate, read_value
+from streamgauge.arrivals.notation import parameter_name, read_factor, read_rate, read_value
 from streamgauge.arrivals.poisson import Poisson
 from streamgauge.arrivals.ramp import Ramp
 from streamgauge.arrivals.steps import Steps
 from streamgauge.arrivals.trace import Trace
 from streamgauge.arrivals.waves import ReverseSawtooth, Sawtooth, Sine
 from streamgauge.errors import UsageError, closest
-from streamgauge.units import parse_duration
+from streamgauge.units import MAX_SEED, parse_duration
 
 # An open loop cannot offer events without limit, so a burst has a rate.
 BURST_FACTOR = 10.0

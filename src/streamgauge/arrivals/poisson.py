@@ -1,5 +1,6 @@
 """Arrivals that do not know of each other."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -7,9 +8,31 @@ import numpy as np
 import numpy.typing as npt
 
 from streamgauge.arrivals.law import STEP_S, STEP_US, Floats, SimpleLaw, check_rate, every_us
-from streamgauge.arrivals.notation import MAX_SEED
 from streamgauge.arrivals.schedule import Longs
 from streamgauge.errors import UsageError
+from streamgauge.units import MAX_SEED
+
+
+class _Draws:
+    """One generator that draws in the order of time, so the end of the load does not matter to what comes before."""
+
+    def __init__(self, mean: float, seed: int) -> None:
+        self._mean = mean
+        self._generator = np.random.Generator(np.random.PCG64(seed % 2**64))
+        # The segment at the end of the part before, drawn already, with its events and those before it.
+        self._first, self._events, self._before = 0, np.array([], dtype=np.int64), 0
+
+    def until(self, t_us: Longs) -> Longs:
+        """Return how many events there are until each time; no later part begins before the end of this one."""
+        segment, inside_us = np.divmod(t_us, STEP_US)
+        more = int(segment[-1]) + 1 - self._first - len(self._events)
+        events = np.concatenate((self._events, self._generator.poisson(self._mean, more)))
+        before = self._before + np.concatenate(([0], np.cumsum(events[:-1])))
+        k = segment - self._first
+        self._first, self._events, self._before = int(segment[-1]), events[-1:], int(before[-1])
+        # Events of a segment are due at its start, and then evenly: a part of it holds the rounded-up share.
+        found: Longs = before[k] - -events[k] * inside_us // STEP_US
+        return found
 
 
 @dataclass(frozen=True)
@@ -40,15 +63,9 @@ class Poisson(SimpleLaw):
         """Return 0: every event is left to chance."""
         return np.zeros(len(t_s))
 
-    def drawn(self, t_us: Longs, factor: float) -> Longs:
-        """Return the number of events until sorted times, when the rate is `factor` times as high."""
-        segment, inside_us = np.divmod(t_us, STEP_US)
-        # One generator draws in the order of time, so the end of the load does not matter to what comes before.
-        generator = np.random.Generator(np.random.PCG64(self.seed % 2**64))
-        events = generator.poisson(self.rate_per_s * factor * STEP_S, int(segment[-1]) + 1)
-        before = np.concatenate(([0], np.cumsum(events)))
-        # Events of a segment are due at its start, and then evenly: a part of it holds the rounded-up share.
-        return before[segment] - -events[segment] * inside_us // STEP_US
+    def draws(self, factor: float) -> Callable[[Longs], Longs]:
+        """Return what draws the number of events until sorted times, when the rate is `factor` times as high."""
+        return _Draws(self.rate_per_s * factor * STEP_S, self.seed).until
 
     def max_rate_per_s(self, duration_s: float) -> float:  # noqa: ARG002
         """Return the expected rate."""

@@ -101,12 +101,14 @@ def _parquet_columns(path: Path) -> list[_Column]:
 
     try:
         table = pq.read_table(path)
-    except (pa.ArrowException, OSError) as error:
+        columns = [(name, column.to_pylist()) for name, column in zip(table.column_names, table.columns, strict=True)]
+    # Names and texts that are not UTF-8 are a `ValueError`, times out of range an `OverflowError`.
+    except (pa.ArrowException, ArithmeticError, OSError, ValueError) as error:
         raise InvalidExperimentError(
             f"cannot be read as Parquet: {error}", where=str(path), remedy="write the file again"
         ) from error
     places = [f"{path}, row {row}" for row in range(1, table.num_rows + 1)]
-    return [_Column(name, table.column(name).to_pylist(), places) for name in table.column_names]
+    return [_Column(name, values, places) for name, values in columns]
 
 
 def _chosen(path: Path, columns: list[_Column]) -> tuple[_Column, _Column | None]:

@@ -5,25 +5,38 @@ from typing import Annotated
 
 import typer
 
+from streamgauge.bundle import bundled, summary
+from streamgauge.cli.answer import print_answer
 from streamgauge.cli.load_options import refuse_wrong_prototype
 from streamgauge.cli.options import Json, Seed, print_json
 from streamgauge.errors import EnvironmentNotReadyError, UsageError, closest
 
 
 def list_workloads(json_: Json = False) -> None:
-    """List the workloads of the catalogue."""
+    """List what can be run: workloads, suites and prototypes."""
     from streamgauge.events import event_streams
     from streamgauge.workloads import catalogue
 
-    workloads = list(catalogue().values())
+    workloads, streams = list(catalogue().values()), list(event_streams().values())
+    suites = {f"suite:{name}": summary(path) for name, path in bundled("suite").items()}
+    prototypes = {f"prototype:{name}": summary(path) for name, path in _example_prototypes().items()}
     if json_:
-        rows = [{"name": w.name, "suite": w.suite, "question": w.question, "operators": w.operators} for w in workloads]
-        streams = [{"name": s.name, "summary": s.summary} for s in event_streams().values()]
-        print_json({"workloads": rows, "event_streams": streams})
+        rows = [
+            {"name": w.name, "family": w.family, "question": w.question, "operators": w.traits.operators}
+            for w in workloads
+        ]
+        others = {"event_streams": {s.name: s.summary for s in streams}, "suites": suites, "prototypes": prototypes}
+        named = {kind: [{"name": n, "summary": s} for n, s in known.items()] for kind, known in others.items()}
+        print_json({"workloads": rows, **named})
         return
-    from streamgauge.report.catalogue import print_list
+    from streamgauge.report.terminal.catalogue import print_list
 
-    print_list(workloads, list(event_streams().values()))
+    print_list(workloads, streams, {"suite": suites, "prototype": prototypes})
+
+
+def _example_prototypes() -> dict[str, Path]:
+    """Return the prototypes that are of use by themselves, without those that only suites need."""
+    return {**bundled("prototype", "."), **bundled("prototype", "topologies")}
 
 
 def describe(
@@ -50,11 +63,11 @@ def describe(
 
 def _describe_arrivals(text: str, rate: str, duration: str, seed: int, *, as_json: bool) -> None:
     from streamgauge.arrivals import parse_law
-    from streamgauge.experiment.settings import parse_seed
-    from streamgauge.report.arrivals import describe_arrivals, print_arrivals
+    from streamgauge.report.terminal.arrivals import describe_arrivals, print_arrivals
+    from streamgauge.settings.table import SETTINGS
     from streamgauge.units import parse_duration, parse_rate
 
-    law = parse_law(text, rate_per_s=parse_rate(rate), seed=parse_seed(seed))
+    law = parse_law(text, rate_per_s=parse_rate(rate), seed=SETTINGS["seed"].read(seed))
     duration_s = parse_duration(duration, minimum_s=1.0)
     if as_json:
         print_json(describe_arrivals(law, duration_s))
@@ -65,33 +78,27 @@ def _describe_arrivals(text: str, rate: str, duration: str, seed: int, *, as_jso
 def _describe_named(name: str, *, as_json: bool) -> None:
     refuse_wrong_prototype(name)
     from streamgauge.events import event_streams
-    from streamgauge.report.catalogue import describe_events, describe_workload, print_events, print_workload
-    from streamgauge.workloads import catalogue, is_prototype
+    from streamgauge.lookup import is_prototype
+    from streamgauge.report.terminal.catalogue import describe_events, describe_workload, print_events, print_workload
+    from streamgauge.workloads import catalogue
 
     if is_prototype(name):
-        _describe_prototype(Path(name), as_json=as_json)
+        _describe_prototype(name, as_json=as_json)
     elif name in catalogue():
-        workload = catalogue()[name]
-        if as_json:
-            print_json(describe_workload(workload))
-        else:
-            print_workload(workload)
+        print_answer(catalogue()[name], print_workload, describe_workload, as_json=as_json)
     elif name in event_streams():
-        stream = event_streams()[name]
-        if as_json:
-            print_json(describe_events(stream))
-        else:
-            print_events(stream)
+        print_answer(event_streams()[name], print_events, describe_events, as_json=as_json)
     else:
         known = [*catalogue(), *event_streams()]
         raise UsageError(f'unknown workload "{name}"', remedy=closest(name, known))
 
 
-def _describe_prototype(path: Path, *, as_json: bool) -> None:
+def _describe_prototype(reference: str, *, as_json: bool) -> None:
     from streamgauge.prototype import load_application
-    from streamgauge.report.application import describe_application, print_application
+    from streamgauge.report.content.application import describe_application
+    from streamgauge.report.terminal.application import print_application
 
-    application = load_application(path)
+    application = load_application(reference)
     ns_per_cycle, notes = _cycle_cost()
     if as_json:
         print_json(describe_application(application, ns_per_cycle, notes))
@@ -107,7 +114,7 @@ def _cycle_cost() -> tuple[float | None, list[str]]:
         known = read_calibration()
         if known is None:
             return None, []
-        from streamgauge.experiment.calibrate import this_machine
+        from streamgauge.prototyping.calibrate import this_machine
 
         known.refuse_other(this_machine())
     except EnvironmentNotReadyError as error:

@@ -1,12 +1,13 @@
 """`doctor`: is this machine ready?"""
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
 
-from streamgauge.cli.options import Json, Runs, print_json
-from streamgauge.errors import EnvironmentNotReadyError
+from streamgauge.cli.answer import print_answer
+from streamgauge.cli.options import Json, Runs
+from streamgauge.errors import EXIT_OK, EnvironmentNotReadyError
+from streamgauge.verdict import Verdict
 
 
 def doctor(
@@ -14,14 +15,10 @@ def doctor(
     runs: Runs = None,
     json_: Json = False,
 ) -> None:
-    """Check Java, packages, memory, disk and loopback; say how to mend what is missing."""
-    from streamgauge.experiment.doctor import examine
+    """Check Java, packages, memory, disk, loopback and whether the machine is quiet; say how to fix what is not."""
+    from streamgauge.experiments.doctor import examine
+    from streamgauge.report.terminal.doctor import print_checks
 
     result = examine(deep=deep, runs=runs)
-    if json_:
-        print_json({"verdict": result.verdict.value, "checks": [asdict(c) for c in result.checks]})
-    else:
-        from streamgauge.report.doctor import print_checks
-
-        print_checks(result)
-    raise typer.Exit(0 if result.verdict.value == "pass" else EnvironmentNotReadyError.exit_code)
+    print_answer(result, print_checks, lambda found: found.document(), as_json=json_)
+    raise typer.Exit(EXIT_OK if result.verdict is Verdict.PASS else EnvironmentNotReadyError.exit_code)

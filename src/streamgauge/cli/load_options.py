@@ -1,205 +1,112 @@
-"""The options of commands that run a workload, said once: `runs_workload` adds them to a command."""
+"""The options of commands that take settings: `takes_options` adds those of the table to a command."""
 
 import inspect
+import re
 from collections.abc import Callable, Collection
-from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from streamgauge.cli.options import Conf, Cores, Master, Runs, Seed, Set, pairs
-from streamgauge.errors import EXIT_INTERRUPTED, UsageError
+from streamgauge.cli.answer import interrupts_shown
+from streamgauge.cli.options import Runs, pairs
+from streamgauge.errors import UsageError
+from streamgauge.settings.table import MEASURING, PREDICTING, SETTINGS, Kind, Setting, renamed, settings_of
 
-Load = Annotated[
-    str | None,
-    typer.Option(
-        "--load",
-        help=(
-            "open: events arrive at --rate; offline: all exist at once; online: open at half of the offline maximum; "
-            "default open, or as a prototype file says."
-        ),
-    ),
-]
-Rate = Annotated[
-    str | None,
-    typer.Option(
-        "--rate",
-        help=(
-            "Events per second, e.g. 200k or 1.5M; default 50k, 500k where it says how many exist at once, "
-            "10k without micro-batches, or as a prototype file says."
-        ),
-    ),
-]
-Arrivals = Annotated[
-    str | None, typer.Option("--arrivals", help="Arrival law; default constant, or as a prototype file says.")
-]
-Duration = Annotated[str, typer.Option("--duration", help="How long to measure, after the warm-up.")]
-Warmup = Annotated[str, typer.Option("--warmup", help="Load before the measurement, not counted.")]
-Drain = Annotated[str, typer.Option("--drain", help="How long to wait for the backlog after the load.")]
-Trigger = Annotated[str, typer.Option("--trigger", help="Trigger interval; 0s starts batches back to back.")]
-ShufflePartitions = Annotated[
-    int | None,
-    typer.Option("--shuffle-partitions", help="Default: one per core, or as a prototype file says."),
-]
-SourcePartitions = Annotated[
-    int | None,
-    typer.Option("--source-partitions", help="Default: one per core, or as a prototype file says."),
-]
-MaxRows = Annotated[
-    str | None,
-    typer.Option(
-        "--max-rows-per-batch", help="Admission limit in events; by default it adapts: batches end in about 3 s."
-    ),
-]
-Events = Annotated[str | None, typer.Option("--events", help="Event stream for a function of your own; default ysb.")]
-Source = Annotated[
-    str | None,
-    typer.Option("--source", help="Where events come from: embedded or kafka; default embedded, or as a file says."),
-]
-Sink = Annotated[
-    str | None,
-    typer.Option(
-        "--sink", help="Where results go: noop, kafka or redis; default noop, or kafka outside of micro-batches."
-    ),
-]
-Mode = Annotated[
-    str, typer.Option("--mode", help="Execution mode: micro-batch, micro-batch-async, real-time or continuous.")
-]
-Latency = Annotated[
-    str | None,
-    typer.Option(
-        "--latency",
-        help="What ends a latency: the commit of a micro-batch, or a record in Kafka; default record without batches.",
-    ),
-]
-Kafka = Annotated[
-    str | None, typer.Option("--kafka", metavar="HOST:PORT", help="Brokers; default those of `services up kafka`.")
-]
-Topic = Annotated[str | None, typer.Option("--topic", help="Topic of the events; default the workload's name.")]
-Format = Annotated[str, typer.Option("--format", help="Form of the records in the topic: json or binary.")]
-KafkaOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--kafka-option",
-        metavar="KEY=VALUE",
-        help="A setting of the Kafka client; @FILE and env:NAME give secrets; repeatable.",
-    ),
-]
-ExternalLoad = Annotated[
-    bool, typer.Option("--external-load", help="Wait for a `streamgauge load` that fills the topic; start none.")
-]
-Redis = Annotated[
-    str | None,
-    typer.Option("--redis", metavar="HOST:PORT", help="Redis of the sink; default that of `services up redis`."),
-]
-Explore = Annotated[
-    bool,
-    typer.Option(
-        "--explore/--no-explore",
-        help="After a load of 30 s or more, run a few micro-batches of other sizes, for `predict`; not in sets.",
-    ),
-]
-Verify = Annotated[bool, typer.Option("--verify/--no-verify", help="Check answer and generator before the load.")]
+_TYPES: dict[Kind, Any] = {"whole": int | None, "flag": bool | None, "pairs": list[str] | None}
 
 
-def _options(
-    load: Load = None,
-    rate: Rate = None,
-    arrivals: Arrivals = None,
-    duration: Duration = "30s",
-    warmup: Warmup = "10s",
-    drain: Drain = "30s",
-    trigger: Trigger = "0s",
-    cores: Cores = None,
-    master: Master = None,
-    shuffle_partitions: ShufflePartitions = None,
-    source_partitions: SourcePartitions = None,
-    max_rows_per_batch: MaxRows = None,
-    set_: Set = None,
-    conf: Conf = None,
-    events: Events = None,
-    source: Source = None,
-    sink: Sink = None,
-    mode: Mode = "micro-batch",
-    latency: Latency = None,
-    kafka: Kafka = None,
-    topic: Topic = None,
-    format_: Format = "json",
-    kafka_option: KafkaOption = None,
-    external_load: ExternalLoad = False,
-    redis: Redis = None,
-    verify: Verify = True,
-    explore: Explore = True,
-    seed: Seed = 1,
-    runs: Runs = None,
-) -> None:
-    """Declare the options; never called."""
+def refuse_old_spelling(error: Exception) -> None:
+    """Answer an option that the parser does not know with its new name, if it had another one in earlier versions.
+
+    The error is known by its attributes, because its class has no public name in all versions of the parser.
+    """
+    option, command = str(getattr(error, "option_name", "")), getattr(getattr(error, "ctx", None), "command", None)
+    name = "run" if command is not None and command.name == "plan" else getattr(command, "name", "")
+    if new := renamed(name, option.removeprefix("--").replace("-", "_")):
+        new = SETTINGS[new].option if new in SETTINGS else f"--{new}"
+        raise UsageError(f"renamed to {new}", where=option, remedy=f"use {new}") from error
+
+
+def help_text(setting: Setting, command: str) -> str:
+    """Say what a setting means and what its default is.
+
+    >>> help_text(SETTINGS["warmup"], "sustain")
+    'Load before the measurement; default 15s.'
+    """
+    default = "" if setting.kind == "flag" or command in PREDICTING else setting.default_in_words(command)
+    meaning, _ = setting.special.get(command, (setting.help, ""))
+    text = f"{meaning[:1].upper()}{meaning[1:]}" + f"; default {default}" * bool(default)
+    return re.sub(r"`([^` ]+)`", r"\1", f"{text}.")
+
+
+def _parameter(setting: Setting, command: str) -> inspect.Parameter:
+    """Return an option as the parser wants it; what is not given is None, whatever the default."""
+    no = f"/--no-{setting.option.removeprefix('--')}" if setting.default is True else ""
+    option = typer.Option(
+        f"{setting.option}{no}",
+        help=help_text(setting, command),
+        metavar=setting.metavar or None,
+        show_default=False,
+    )
+    return inspect.Parameter(
+        setting.name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[str | None if command in PREDICTING else _TYPES.get(setting.kind, str | None), option],
+    )
 
 
 def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    """Turn what the parser read into the arguments of `streamgauge.run`."""
-    settings = dict(given)
-    settings["parameters"] = pairs(settings.pop("set_", None), "--set")
-    settings["conf"] = pairs(settings.pop("conf", None), "--conf")
-    if "format_" in settings:
-        settings["format"] = settings.pop("format_")
-        settings["kafka_options"] = pairs(settings.pop("kafka_option"), "--kafka-option")
-    return settings
+    """Turn what the parser read into keywords of Python."""
+    read = {
+        name: pairs(value, SETTINGS[name].option) if name in SETTINGS and SETTINGS[name].kind == "pairs" else value
+        for name, value in given.items()
+    }
+    return {name: value for name, value in read.items() if value not in (None, {})}
 
 
-def runs_workload(*, without: tuple[str, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a run; it gets them as the dictionary `settings`.
+def takes_options(command: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of its settings; it gets those that are given as the dictionary `settings`.
 
-    The command's own parameter `settings` stands where the options belong; those named in `without` are left out.
+    The command's own parameter `settings` stands where the options belong; an option of its own replaces that of the
+    table. One that runs a workload also gets `runs`.
     """
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(command).parameters
-        added = {n: p for n, p in inspect.signature(_options).parameters.items() if n not in without and n not in own}
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(function).parameters
+        added = {s.name: _parameter(s, command) for s in settings_of(command) if s.name not in own}
+        if command in MEASURING:
+            added["runs"] = inspect.Parameter("runs", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Runs)
+        hints = get_type_hints(function, include_extras=True)
         parameters: list[inspect.Parameter] = []
         for name, parameter in own.items():
-            parameters += added.values() if name == "settings" else [parameter]
+            changed = parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[name])
+            parameters += added.values() if name == "settings" else [changed]
 
         def whole(**given: Any) -> None:
             refuse_wrong_prototype(given.get("workload"))
             settings = _settings({name: given.pop(name) for name in added})
-            try:
-                command(**given, settings=settings)
-            except KeyboardInterrupt as interrupt:
-                # Told here, because the parser makes an exit code of an interrupt and forgets its notes.
-                for note in getattr(interrupt, "__notes__", ()):
-                    typer.echo(f"interrupted: {note}", err=True)
-                raise typer.Exit(EXIT_INTERRUPTED) from None
+            with interrupts_shown():
+                function(**given, settings=settings)
 
-        hints = {**get_type_hints(_options, include_extras=True), **get_type_hints(command, include_extras=True)}
-        named = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[p.name]) for p in parameters]
-        whole.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-        whole.__annotations__ = {p.name: hints[p.name] for p in named}
-        whole.__name__, whole.__doc__ = command.__name__, command.__doc__
+        whole.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        whole.__annotations__ = {p.name: p.annotation for p in parameters}
+        whole.__name__, whole.__doc__ = function.__name__, function.__doc__
         return whole
 
     return decorate
 
 
 def refuse_wrong_prototype(reference: str | None) -> None:
-    """Tell the mistakes of a prototype file at once, before all that is needed to run one is imported."""
-    if reference is None or not reference.endswith((".yaml", ".yml")):
+    """Report the mistakes of a prototype file at once, before all that is needed to run one is imported."""
+    from streamgauge.lookup import is_prototype
+
+    if reference is None or not is_prototype(reference):
         return
-    from streamgauge.prototype.document import is_prototype_file, load_application
+    from streamgauge.prototype.file.document import is_prototype_file, load_application
 
-    if is_prototype_file(Path(reference)):
-        load_application(Path(reference))
-
-
-def is_suite_file(reference: str) -> bool:
-    """Tell a suite file from a workload, which may be a prototype file."""
-    from streamgauge.workloads import is_prototype
-
-    if not is_prototype(reference):
-        return False
-    from streamgauge.prototype.document import is_prototype_file
-
-    return not is_prototype_file(Path(reference))
+    if is_prototype_file(reference):
+        load_application(reference)
 
 
 def refuse_options_beside_file(context: typer.Context, allowed: Collection[str]) -> None:

@@ -1,6 +1,7 @@
 """`streamgauge`: the verbs, and what happens when one of them goes wrong."""
 
 import logging
+import os
 import sys
 from typing import Annotated
 
@@ -27,8 +28,11 @@ from streamgauge.cli import (
     sustain,
     verify,
 )
-from streamgauge.cli.options import print_json
-from streamgauge.errors import EXIT_BUG, EXIT_INTERRUPTED, EXIT_OK, StreamgaugeError, UsageError
+from streamgauge.cli.load_options import refuse_old_spelling
+from streamgauge.cli.options import Asked, print_json
+from streamgauge.errors import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_OK, StreamgaugeError, UsageError
+from streamgauge.extras import explain
+from streamgauge.printable import echo
 
 app = typer.Typer(
     name="streamgauge",
@@ -42,7 +46,7 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"streamgauge {__version__}")
+        echo(f"streamgauge {__version__}")
         raise typer.Exit
 
 
@@ -85,40 +89,61 @@ def _report(error: StreamgaugeError, *, as_json: bool) -> None:
             "exit_code": error.exit_code,
         }
         print_json({"error": document})
-    typer.echo(f"error: {error}", err=True)
-    _tell_notes(error)
+    echo(f"error: {error}", err=True)
+    _show_notes(error)
 
 
-def _tell_notes(error: BaseException) -> None:
+def _show_notes(error: BaseException) -> None:
     for note in getattr(error, "__notes__", ()):
-        typer.echo(f"  {note}", err=True)
+        echo(f"  {note}", err=True)
 
 
-def _run(*, as_json: bool) -> None:
-    """Run the command line; with --json the parser's own complaints become documents too."""
+def _call(asked: Asked) -> int:
+    """Run a command; mistakes that the parser finds and packages that are missing become errors of ours."""
     try:
-        sys.exit(app(standalone_mode=not as_json) or EXIT_OK)
+        return int(app(standalone_mode=False, obj=asked) or EXIT_OK)
+    except SystemExit as end:
+        # The parser's own way out when nobody reads the output any more.
+        raise end.__context__ if isinstance(end.__context__, BrokenPipeError) else end from None
+    except ModuleNotFoundError as error:
+        raise explain(error) or error from error
     except Exception as error:
         # Known by what it can do: its class has no public name in all versions of the parser.
         if not hasattr(error, "format_message"):
             raise
+        refuse_old_spelling(error)
+        if not asked.json:
+            error.show()  # type: ignore[attr-defined]
+            return UsageError.exit_code
         command = getattr(getattr(error, "ctx", None), "command_path", "streamgauge")
         raise UsageError(error.format_message(), remedy=f"see `{command} --help`") from error
 
 
+def _exit_code() -> int:
+    """Run the command line, report what goes wrong, and return the exit code."""
+    asked = Asked()
+    try:
+        return _call(asked)
+    except StreamgaugeError as error:
+        _report(error, as_json=asked.json)
+        return error.exit_code
+    except KeyboardInterrupt as interrupt:
+        _show_notes(interrupt)
+        return EXIT_INTERRUPTED
+    except typer.Abort:
+        echo("aborted", err=True)
+        return EXIT_INTERRUPTED
+
+
 def main() -> None:
     """Run the command line and leave with the right exit code."""
-    as_json = "--json" in sys.argv
     # What the bridge to Java has to say about a process that is gone is said after the session, too; nobody listens.
     logging.getLogger().addHandler(logging.NullHandler())
     try:
-        _run(as_json=as_json)
-    except StreamgaugeError as error:
-        _report(error, as_json=as_json)
-        sys.exit(error.exit_code)
-    except KeyboardInterrupt as interrupt:
-        _tell_notes(interrupt)
-        sys.exit(EXIT_INTERRUPTED)
+        code = _exit_code()
+        # A reader that has gone, such as `head`, is noticed here and not by the interpreter at its end.
+        sys.stdout.flush()
     except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(EXIT_BUG)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = EXIT_BROKEN_PIPE
+    sys.exit(code)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,19 +10,36 @@ import typer
 
 from streamgauge.errors import EXIT_FAIL, EXIT_OK, EXIT_UNKNOWN, UsageError
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
+
+@dataclass
+class Asked:
+    """What a command line asks for, whatever the command; it is the object of the parser's context."""
+
+    json: bool = False
+
+
+def _note_json(context: typer.Context, wanted: bool) -> bool:
+    if isinstance(context.obj, Asked):
+        context.obj.json = wanted
+    return wanted
+
+
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        # Before other options, whose mistakes are then reported as JSON too.
+        callback=_note_json,
+        is_eager=True,
+        help="Print one JSON document on standard output and nothing else.",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Runs = Annotated[
     Path | None,
     typer.Option("--runs", help="Where runs are stored; default ./runs or STREAMGAUGE_RUNS.", show_default=False),
 ]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the workload; repeatable."),
-]
-Conf = Annotated[list[str] | None, typer.Option("--conf", metavar="KEY=VALUE", help="A Spark setting; repeatable.")]
-Cores = Annotated[int | None, typer.Option("--cores", help="Cores to use on this machine; default all.")]
-Master = Annotated[str | None, typer.Option("--master", help="Spark master URL, instead of --cores.")]
+Resume = Annotated[str | None, typer.Option("--resume", metavar="SET", help="Resume an interrupted set of runs.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
 
 EXIT_BY_VERDICT = {"pass": EXIT_OK, "fail": EXIT_FAIL, "unknown": EXIT_UNKNOWN}
@@ -39,5 +57,5 @@ def pairs(values: Iterable[str] | None, where: str) -> dict[str, str]:
 
 
 def print_json(document: Any) -> None:
-    """Print one JSON document."""
+    """Print one JSON document; JSON has its own way to write what a terminal would obey."""
     typer.echo(json.dumps(document, indent=2, allow_nan=False, default=str))

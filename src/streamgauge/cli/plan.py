@@ -4,14 +4,16 @@ from typing import Annotated, Any
 
 import typer
 
-from streamgauge.cli.load_options import is_suite_file, refuse_options_beside_file, runs_workload
+from streamgauge.cli.answer import print_answer
+from streamgauge.cli.load_options import refuse_options_beside_file, takes_options
 from streamgauge.cli.options import Json, print_json
 from streamgauge.errors import UsageError
+from streamgauge.lookup import is_suite
 
 Schema = Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of suite files, for editors.")]
 
 
-@runs_workload()
+@takes_options("run")
 def plan(
     context: typer.Context,
     settings: dict[str, Any],
@@ -28,32 +30,22 @@ def plan(
         print_json(suite_schema())
     elif workload is None:
         raise UsageError("there is nothing to plan", remedy="name a workload or a suite file")
-    elif is_suite_file(workload):
+    elif is_suite(workload):
         refuse_options_beside_file(context, ("workload", "runs", "json_"))
-        _plan_file(workload, settings["runs"], json_=json_)
+        _plan_file(workload, settings.get("runs"), json_=json_)
     else:
         _plan_run(workload, settings, json_=json_)
 
 
 def _plan_file(path: str, runs: Any, *, json_: bool) -> None:
-    from streamgauge.experiment.suite import plan_suite, suite_plan
+    from streamgauge.experiments.suite import plan_suite, suite_plan
+    from streamgauge.report.terminal.suite import print_suite_plan
 
-    document = suite_plan(plan_suite(path, runs=runs))
-    if json_:
-        print_json(document)
-        return
-    from streamgauge.report.suite import print_suite_plan
-
-    print_suite_plan(document)
+    print_answer(suite_plan(plan_suite(path, runs=runs)), print_suite_plan, dict, as_json=json_)
 
 
 def _plan_run(workload: str, settings: dict[str, Any], *, json_: bool) -> None:
-    from streamgauge.experiment.plan import make_plan
+    from streamgauge.experiments.plan import make_plan
+    from streamgauge.report.terminal.plan import print_plan
 
-    document = make_plan(workload, **settings)
-    if json_:
-        print_json(document)
-        return
-    from streamgauge.report.plan import print_plan
-
-    print_plan(document)
+    print_answer(make_plan(workload, **settings), print_plan, dict, as_json=json_)

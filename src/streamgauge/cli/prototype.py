@@ -5,34 +5,38 @@ from typing import Annotated
 
 import typer
 
+from streamgauge.cli.answer import print_answer
 from streamgauge.cli.options import EXIT_BY_VERDICT, Json, Quiet, Runs, print_json
+from streamgauge.printable import echo
 
 app = typer.Typer(help="Applications described in YAML.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("calibrate")
 def calibrate(quiet: Quiet = False, json_: Json = False) -> None:
-    """Measure what a cycle of load costs on this machine, and keep it for loads in microseconds."""
-    from streamgauge.experiment.calibrate import calibrate as measure
-    from streamgauge.report.calibration import calibration_progress, print_calibration
+    """Measure what a cycle of CPU work costs on this machine, so that work can be given in microseconds."""
+    from streamgauge.prototyping.calibrate import calibrate as measure
+    from streamgauge.report.terminal.calibration import calibration_progress, print_calibration
 
-    with calibration_progress(quiet=quiet) as tell:
-        found = measure(tell=tell)
+    with calibration_progress(quiet=quiet) as report_progress:
+        found = measure(report_progress=report_progress)
     path = found.write()
-    if json_:
-        print_json(found.document() | {"file": str(path)})
-    else:
-        print_calibration(found, path)
-    raise typer.Exit(EXIT_BY_VERDICT[found.verdict.value])
+    print_answer(
+        found,
+        lambda calibration: print_calibration(calibration, path),
+        lambda calibration: calibration.document() | {"file": str(path)},
+        as_json=json_,
+    )
+    raise typer.Exit(EXIT_BY_VERDICT[found.verdict])
 
 
 @app.command("export")
 def export(file: Annotated[Path, typer.Argument(help="A prototype file (*.yaml).")]) -> None:
     """Print the application as a PySpark program that needs nothing but PySpark."""
-    from streamgauge.prototype.document import load_application
     from streamgauge.prototype.export import export_program
+    from streamgauge.prototype.file.document import load_application
 
-    typer.echo(export_program(load_application(file)), nl=False)
+    echo(export_program(load_application(file)), nl=False)
 
 
 @app.command("fit")
@@ -45,16 +49,16 @@ def fit(
     quiet: Quiet = False,
     json_: Json = False,
 ) -> None:
-    """Print a prototype that behaves as a measured query, and tells nothing of its code and data."""
-    from streamgauge.experiment.fit import fit as fit_prototype
-    from streamgauge.report.fit import print_fit
-    from streamgauge.report.progress import progress_display
+    """Print a prototype that behaves as a measured query, without its code and data."""
+    from streamgauge.prototyping.fit import fit as fit_prototype
+    from streamgauge.report.terminal.fit import print_fit
+    from streamgauge.report.terminal.progress import progress_display
 
     with progress_display(quiet=quiet) as monitor:
         found = fit_prototype(run, runs=runs, probes=probes, monitor=monitor)
     if json_:
         print_json(found.document())
         return
-    typer.echo(found.text, nl=False)
+    echo(found.text, nl=False)
     if not quiet:
         print_fit(found)

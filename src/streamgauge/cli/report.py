@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from streamgauge.cli.options import Json, Runs, print_json
-from streamgauge.cli.runs import runs_root
+from streamgauge.cli.answer import print_answer
+from streamgauge.cli.options import Json, Runs
 from streamgauge.errors import UsageError, closest
+from streamgauge.printable import echo
 
 FORMATS = {"html": ".html", "md": ".md"}
 STANDARD_OUTPUT = "-"
@@ -34,7 +35,7 @@ def _format(format_: str | None, output: str | None) -> str:
         is_text = output == STANDARD_OUTPUT or (output or "").lower().endswith((".md", ".markdown"))
         return "md" if is_text else "html"
     if format_ not in FORMATS:
-        raise UsageError(f'"{format_}" is no format', where="--format", remedy=closest(format_, FORMATS))
+        raise UsageError(f'"{format_}" is not a format', where="--format", remedy=closest(format_, FORMATS))
     return format_
 
 
@@ -56,8 +57,9 @@ def report(
     chosen = _format(format_, output)
     if output == STANDARD_OUTPUT and json_:
         raise UsageError("--json and --output - exclude each other", remedy="name a file with --output")
-    from streamgauge.report.html.output import write_document
-    from streamgauge.report.html.subject import find_subject
+    from streamgauge.report.content.subject import find_subject
+    from streamgauge.report.output import write_document
+    from streamgauge.store import runs_root
 
     subject = find_subject(runs_root(runs), references or [])
     path = None if output == STANDARD_OUTPUT else _file(output, subject.name, chosen)
@@ -67,11 +69,9 @@ def report(
         from streamgauge.report.markdown import render_subject_markdown as render
     text = render(subject)
     if path is None:
-        typer.echo(text, nl=False)
+        echo(text, nl=False)
         return
     write_document(text, path)
-    if json_:
-        sets = [one.stored.set_id for one in subject.sets]
-        print_json({"file": str(path), "format": chosen, "title": subject.title, "runs": subject.run_ids, "sets": sets})
-    else:
-        typer.echo(f"wrote {path}")
+    sets = [one.stored.set_id for one in subject.sets]
+    written = {"file": str(path), "format": chosen, "title": subject.title, "runs": subject.run_ids, "sets": sets}
+    print_answer(written, lambda _: echo(f"wrote {path}"), dict, as_json=json_)

@@ -3,27 +3,29 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from streamgauge.cli.load_options import is_suite_file, refuse_options_beside_file, runs_workload
-from streamgauge.cli.options import EXIT_BY_VERDICT, Json, Quiet, print_json
+from streamgauge.cli.answer import conclude, print_answer
+from streamgauge.cli.load_options import refuse_options_beside_file, takes_options
+from streamgauge.cli.options import EXIT_BY_VERDICT, Json, Quiet, Resume
 from streamgauge.errors import EXIT_INTERRUPTED, UsageError
+from streamgauge.lookup import is_suite
+from streamgauge.printable import printable
 
 if TYPE_CHECKING:
-    from streamgauge.experiment.suite import SuiteResult
+    from streamgauge.experiments.suite_result import SuiteResult
     from streamgauge.suite import Suite
 
 BESIDE_FILE = ("workload", "runs", "quiet", "json_", "junit", "yes", "resume")
 
 Repeat = Annotated[int | None, typer.Option("--repeat", metavar="N", help="Run it N times, as a set.")]
 Junit = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Write the results of a set as JUnit XML.")]
-Resume = Annotated[str | None, typer.Option("--resume", metavar="SET", help="Go on with a set that was broken off.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before more than 200 runs.")]
 
 
-@runs_workload()
+@takes_options("run")
 def run(
     context: typer.Context,
     workload: Annotated[
@@ -38,29 +40,35 @@ def run(
     json_: Json = False,
 ) -> None:
     """Measure how fast and how late a workload is at a given load, or run a suite file."""
-    if is_suite_file(workload):
+    if is_suite(workload):
         refuse_options_beside_file(context, BESIDE_FILE)
-        of_set = {"runs": settings["runs"], "junit": junit, "resume": resume}
-        _show(_run_file(workload, of_set, yes=yes, quiet=quiet), json_=json_)
+        of_set = {"runs": settings.get("runs"), "junit": junit, "resume": resume}
+        _conclude_set(_run_file(workload, of_set, yes=yes, quiet=quiet), settings, as_json=json_)
     elif repeat is not None:
         of_set = {name: value for name, value in settings.items() if name != "explore"}
         of_set |= {"junit": junit, "resume": resume}
-        _show(_run_repeatedly(workload, repeat, of_set, yes=yes, quiet=quiet), json_=json_)
+        _conclude_set(_run_repeatedly(workload, repeat, of_set, yes=yes, quiet=quiet), settings, as_json=json_)
     else:
         _refuse_options_of_sets({"--junit": junit, "--resume": resume})
         _run_once(workload, settings, quiet=quiet, json_=json_)
+
+
+def _conclude_set(found: "SuiteResult", settings: Mapping[str, Any], *, as_json: bool) -> NoReturn:
+    from streamgauge.report.terminal.suite import print_suite
+
+    conclude(found, print_suite, as_json=as_json, runs=settings.get("runs"))
 
 
 def _refuse_options_of_sets(options: Mapping[str, object]) -> None:
     for option, value in options.items():
         if value is not None:
             remedy = "add --repeat N, or name a suite file instead of a workload"
-            raise UsageError("one run is no set of runs", where=option, remedy=remedy)
+            raise UsageError("one run is not a set of runs", where=option, remedy=remedy)
 
 
 def _run_file(path: str, of_set: dict[str, Any], *, yes: bool, quiet: bool) -> "SuiteResult":
-    from streamgauge.experiment.suite import plan_suite, run_suite
-    from streamgauge.report.progress import progress_display
+    from streamgauge.experiments.suite import plan_suite, run_suite
+    from streamgauge.report.terminal.progress import progress_display
 
     _confirm(plan_suite(path, runs=of_set["runs"]), yes=yes)
     with progress_display(quiet=quiet) as monitor:
@@ -68,8 +76,8 @@ def _run_file(path: str, of_set: dict[str, Any], *, yes: bool, quiet: bool) -> "
 
 
 def _run_repeatedly(workload: str, times: int, of_set: dict[str, Any], *, yes: bool, quiet: bool) -> "SuiteResult":
-    from streamgauge.experiment.suite import plan_repetitions, repeat
-    from streamgauge.report.progress import progress_display
+    from streamgauge.experiments.suite import plan_repetitions, repeat
+    from streamgauge.report.terminal.progress import progress_display
 
     settings = {name: value for name, value in of_set.items() if name not in ("runs", "junit", "resume")}
     _confirm(plan_repetitions(workload, times, **settings), yes=yes)
@@ -78,41 +86,26 @@ def _run_repeatedly(workload: str, times: int, of_set: dict[str, Any], *, yes: b
 
 
 def _confirm(suite: "Suite", *, yes: bool) -> None:
-    """Ask before many runs; where nobody can answer, `--yes` must be there."""
+    """Ask before many runs; without a terminal, `--yes` is required."""
     from streamgauge.units import format_duration
 
     if yes or not suite.needs_confirmation:
         return
     size = f"{suite.name} has {suite.size:,} runs and takes about {format_duration(suite.expected_s)}"
     can_ask = sys.stdin.isatty() and sys.stderr.isatty()
-    if not can_ask or not typer.confirm(f"{size}. Start?", err=True):
+    if not can_ask or not typer.confirm(printable(f"{size}. Start?"), err=True):
         remedy = "add --yes to start it, or look at it with `streamgauge plan`"
         raise UsageError(size if not can_ask else f"{suite.name} was not started", remedy=remedy)
 
 
-def _show(found: "SuiteResult", *, json_: bool) -> None:
-    """Print the results of several runs, and leave with the exit code of their verdict."""
-    if json_:
-        print_json(found.document())
-    else:
-        from streamgauge.report.suite import print_suite
-
-        print_suite(found)
-    raise typer.Exit(EXIT_BY_VERDICT[found.verdict.value])
-
-
 def _run_once(workload: str, settings: dict[str, Any], *, quiet: bool, json_: bool) -> None:
-    from streamgauge.experiment.run import run as measure
-    from streamgauge.report.progress import progress_display
+    from streamgauge.report.terminal.progress import progress_display
+    from streamgauge.report.terminal.run import print_summary
+    from streamgauge.running.lifecycle import run as measure
 
     with progress_display(quiet=quiet) as monitor:
         result = measure(workload, monitor=monitor, **settings)
     stored = result.stored()
-    if json_:
-        print_json(result.summary)
-    else:
-        from streamgauge.report.terminal import print_summary
-
-        print_summary(stored)
+    print_answer(stored, print_summary, lambda _: result.summary, as_json=json_)
     interrupted = stored.status == "interrupted"
     raise typer.Exit(EXIT_INTERRUPTED if interrupted else EXIT_BY_VERDICT[result.verdict])

@@ -1,62 +1,42 @@
 """`runs list|show|export|import|remove`: what has been measured so far."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from streamgauge.cli.answer import print_answer
 from streamgauge.cli.options import Json, Runs, print_json
+from streamgauge.printable import echo
 
 app = typer.Typer(help="Stored runs.", no_args_is_help=True, rich_markup_mode=None)
+LISTED = ("run_id", "status", "workload", "verdict", "created", "reason", "rehearsal")
 Reference = Annotated[str, typer.Argument(help="A run id, the start of one, `latest`, or a path.")]
-
-
-def runs_root(runs: Path | None) -> Path:
-    """Return where runs are kept: as said, or by default."""
-    from streamgauge.store import default_root
-
-    return runs if runs is not None else default_root(os.environ)
 
 
 @app.command("list")
 def list_(runs: Runs = None, json_: Json = False) -> None:
     """List the stored runs, newest first."""
-    from streamgauge.store import list_runs
+    from streamgauge.report.terminal.run import print_runs
+    from streamgauge.store import list_runs, runs_root
 
-    listings = list_runs(runs_root(runs))
-    if json_:
-        rows = [
-            {
-                "run_id": r.run_id,
-                "status": r.status,
-                "workload": r.workload,
-                "verdict": r.verdict,
-                "created": r.created,
-                "reason": r.reason,
-            }
-            for r in listings
-        ]
-        print_json({"runs": rows, "root": str(runs_root(runs))})
-        return
-    from streamgauge.report.terminal import print_runs
-
-    print_runs(listings, runs_root(runs))
+    root = runs_root(runs)
+    listings = list_runs(root)
+    rows = [{name: getattr(one, name) for name in LISTED} for one in listings]
+    print_answer(
+        listings, lambda found: print_runs(found, root), lambda _: {"runs": rows, "root": str(root)}, as_json=json_
+    )
 
 
 @app.command("show")
 def show(run: Reference = "latest", runs: Runs = None, json_: Json = False) -> None:
-    """Show one run; of a run that was killed, what can be told from what it had stored."""
-    from streamgauge.experiment.stored import summary_of
-    from streamgauge.store import open_run
+    """Show one run; of a killed run, its partial results."""
+    from streamgauge.conclude.stored_run import summary_of
+    from streamgauge.report.terminal.run import print_summary
+    from streamgauge.store import open_run, runs_root
 
     stored = open_run(runs_root(runs), run)
-    if json_:
-        print_json({"status": stored.status, **summary_of(stored)})
-        return
-    from streamgauge.report.terminal import print_summary
-
-    print_summary(stored)
+    print_answer(stored, print_summary, lambda found: {"status": found.status, **summary_of(found)}, as_json=json_)
 
 
 @app.command("export")
@@ -74,8 +54,8 @@ def export(
     json_: Json = False,
 ) -> None:
     """Write the tables and the summary of a run as files for other tools."""
-    from streamgauge.experiment.export import export_run
-    from streamgauge.store import open_run
+    from streamgauge.experiments.export import export_run
+    from streamgauge.store import open_run, runs_root
 
     written = export_run(open_run(runs_root(runs), run), format=format_, output=output, overwrite=overwrite)
     if json_:
@@ -83,9 +63,9 @@ def export(
         print_json({"run_id": written.run_id, "format": format_, "files": files, "missing": list(written.missing)})
         return
     for path in written.files:
-        typer.echo(f"wrote {path}")
+        echo(f"wrote {path}")
     if written.missing:
-        typer.echo(f"not written, because the run has none: {', '.join(written.missing)}", err=True)
+        echo(f"not written, because the run has none: {', '.join(written.missing)}", err=True)
 
 
 @app.command("import")
@@ -101,24 +81,20 @@ def import_(
     json_: Json = False,
 ) -> None:
     """Store the streaming queries of any Spark application as runs, from its event log."""
-    from streamgauge.experiment.imported import import_event_log
+    from streamgauge.clock import SystemClock
+    from streamgauge.observe.import_log import import_event_log
+    from streamgauge.report.terminal.import_log import ReadingProgress, print_imported
 
-    imported = import_event_log(log, query=query, runs=runs_root(runs))
-    if json_:
-        print_json(imported.document())
-        return
-    from streamgauge.report.imported import print_imported
-
-    print_imported(imported)
+    imported = import_event_log(log, query=query, runs=runs, report_progress=ReadingProgress(SystemClock()))
+    print_answer(imported, print_imported, lambda found: found.document(), as_json=json_)
 
 
 @app.command("remove")
 def remove(run: Reference, runs: Runs = None, json_: Json = False) -> None:
     """Delete a stored run."""
-    from streamgauge.store import remove_run
+    from streamgauge.store import remove_run, runs_root
 
     path = remove_run(runs_root(runs), run)
-    if json_:
-        print_json({"removed": str(path)})
-    else:
-        typer.echo(f"removed {path}")
+    print_answer(
+        path, lambda removed: echo(f"removed {removed}"), lambda removed: {"removed": str(removed)}, as_json=json_
+    )

@@ -4,8 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from streamgauge.cli.load_options import runs_workload
-from streamgauge.cli.options import EXIT_BY_VERDICT, Json, Quiet, print_json
+from streamgauge.cli.answer import conclude
+from streamgauge.cli.load_options import takes_options
+from streamgauge.cli.options import Json, Quiet, Resume
 
 CoresList = Annotated[str | None, typer.Option("--cores", help="Core counts, e.g. 1,2,4; default powers of two.")]
 PartitionsList = Annotated[
@@ -15,16 +16,9 @@ WorkersList = Annotated[
     str | None, typer.Option("--workers", help="Numbers of workers of the cluster --master, e.g. 1,2.")
 ]
 Repeat = Annotated[int, typer.Option("--repeat", help="How often to run every setting.")]
-Resume = Annotated[str | None, typer.Option("--resume", metavar="SET", help="Go on with an interrupted experiment.")]
-Rate = Annotated[
-    str | None,
-    typer.Option(
-        "--rate", help="Events per second of --duration; all exist at once. Default: what a first run processes."
-    ),
-]
 
 
-@runs_workload(without=("load", "arrivals", "explore"))
+@takes_options("scale")
 def scale(
     workload: Annotated[
         str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")
@@ -34,14 +28,14 @@ def scale(
     workers: WorkersList = None,
     shuffle_partitions: PartitionsList = None,
     repeat: Repeat = 3,
-    rate: Rate = None,
     resume: Resume = None,
     quiet: Quiet = False,
     json_: Json = False,
 ) -> None:
     """Measure capacity, speed-up and efficiency over numbers of cores, and fit the universal scalability law."""
-    from streamgauge.experiment.scale import scale as measure
-    from streamgauge.report.progress import progress_display
+    from streamgauge.experiments.scale import scale as measure
+    from streamgauge.report.terminal.progress import progress_display
+    from streamgauge.report.terminal.scale import print_scale
 
     with progress_display(quiet=quiet) as monitor:
         found = measure(
@@ -50,15 +44,8 @@ def scale(
             workers=workers,
             shuffle_partitions=shuffle_partitions,
             repeat=repeat,
-            rate=rate,
             resume=resume,
             monitor=monitor,
             **settings,
         )
-    if json_:
-        print_json(found.document())
-    else:
-        from streamgauge.report.scale import print_scale
-
-        print_scale(found)
-    raise typer.Exit(EXIT_BY_VERDICT[found.verdict.value])
+    conclude(found, print_scale, as_json=json_, runs=settings.get("runs"))

@@ -5,8 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from streamgauge.cli.answer import print_answer
 from streamgauge.cli.options import Json, Quiet, print_json
 from streamgauge.errors import StreamgaugeError, UsageError
+from streamgauge.printable import echo
 
 app = typer.Typer(
     help="Kafka, Redis and a Spark cluster on this machine, for development and tests.",
@@ -16,7 +18,7 @@ app = typer.Typer(
 
 
 def _say(text: str) -> None:
-    typer.echo(text, err=True)
+    echo(text, err=True)
 
 
 def _silent(text: str) -> None:
@@ -24,7 +26,7 @@ def _silent(text: str) -> None:
 
 
 def _share_out(names: list[str], given: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Hand every option that is given to the services that have it; refuse what nobody takes."""
+    """Return the given options of each service; refuse an option that none of them has."""
     from streamgauge.services.control import settings_of
 
     chosen = {name: value for name, value in given.items() if value is not None}
@@ -32,7 +34,7 @@ def _share_out(names: list[str], given: dict[str, Any]) -> dict[str, dict[str, A
         takers = [name for name in names if option in settings_of(name)]
         if not takers:
             remedy = "leave it out, or name the service that it is for"
-            raise UsageError(f"this is no option of {' and '.join(names)}", where=f"--{option}", remedy=remedy)
+            raise UsageError(f"not an option of {' or '.join(names)}", where=f"--{option}", remedy=remedy)
         if option == "port" and len(takers) > 1:
             what = f"{' and '.join(takers)} cannot share a port"
             raise UsageError(what, where="--port", remedy="bring them up one by one")
@@ -55,6 +57,7 @@ def up(
     json_: Json = False,
 ) -> None:
     """Start services and print their addresses; one that is up stays as it is."""
+    from streamgauge.report.terminal.services import print_up
     from streamgauge.services import bring_up, prepare
     from streamgauge.services.control import require_known
 
@@ -62,38 +65,31 @@ def up(
     require_known(wanted)
     given = {"brokers": brokers, "workers": workers, "cores": cores, "memory": memory, "port": port}
     settings = _share_out(wanted, given)
-    tell = _silent if quiet else _say
-    # What is missing is told before anything starts.
+    say = _silent if quiet else _say
+    # What is missing is reported before anything starts.
     for name in wanted:
-        prepare(name, tell=tell, **settings[name])
+        prepare(name, say=say, **settings[name])
     done = []
     try:
         for name in wanted:
-            done.append(bring_up(name, folder=folder, tell=tell, settings=settings[name]))
+            done.append(bring_up(name, folder=folder, say=say, settings=settings[name]))
     except StreamgaugeError as error:
         for service, _ in done:
             error.add_note(f"{service.name} is up at {service.address}")
         raise
-    if json_:
-        print_json({"services": [{**service.document(), "already_up": already} for service, already in done]})
-        return
-    from streamgauge.report.services import print_up
-
-    print_up(done)
+    document = {"services": [{**service.document(), "already_up": already} for service, already in done]}
+    print_answer(done, print_up, lambda _: document, as_json=json_)
 
 
 @app.command("status")
 def status(json_: Json = False) -> None:
     """Show what is up: processes, ports, folders."""
+    from streamgauge.report.terminal.services import print_status
     from streamgauge.services import status as services_status
 
     services = services_status()
-    if json_:
-        print_json({"services": [service.document() for service in services]})
-        return
-    from streamgauge.report.services import print_status
-
-    print_status(services)
+    document = {"services": [service.document() for service in services]}
+    print_answer(services, print_status, lambda _: document, as_json=json_)
 
 
 @app.command("down")
@@ -107,14 +103,14 @@ def down(
     """End services and delete their data; also those whose starter was killed."""
     from streamgauge.services import down as services_down
 
-    ended = services_down(names or (), tell=_say)
+    ended = services_down(names or (), say=_say)
     if json_:
         print_json({"ended": [{"name": service.name, "folder": str(service.folder)} for service in ended]})
         return
     for service in ended:
-        typer.echo(f"{service.name} is down; {service.folder} is deleted")
+        echo(f"{service.name} is down; {service.folder} is deleted")
     for name in dict.fromkeys(names or ()):
         if name not in {service.name for service in ended}:
-            typer.echo(f"{name} was not up")
+            echo(f"{name} was not up")
     if not ended and not names:
-        typer.echo("no service was up")
+        echo("no service was up")

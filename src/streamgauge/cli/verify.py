@@ -1,37 +1,22 @@
 """`verify`: is the answer right?"""
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from streamgauge.cli.load_options import refuse_wrong_prototype
-from streamgauge.cli.options import (
-    EXIT_BY_VERDICT,
-    Conf,
-    Cores,
-    Json,
-    Master,
-    Quiet,
-    Seed,
-    Set,
-    pairs,
-    print_json,
-)
+from streamgauge.cli.answer import conclude
+from streamgauge.cli.load_options import refuse_wrong_prototype, takes_options
+from streamgauge.cli.options import Json, Quiet
 
 
+@takes_options("verify")
 def verify(
+    settings: dict[str, Any],
     names: Annotated[
         list[str] | None, typer.Argument(help="Workloads, suites or prototype files; default all.")
     ] = None,
-    events: Annotated[str | None, typer.Option("--events", help="Length of the finite stream.")] = None,
-    rate: Annotated[str | None, typer.Option("--rate", help="Rate at which its event times advance.")] = None,
-    set_: Set = None,
-    conf: Conf = None,
-    cores: Cores = None,
-    master: Master = None,
-    seed: Seed = 1,
+    count: Annotated[str | None, typer.Option("--count", help="Number of events of the finite stream.")] = None,
     save: Annotated[
         Path | None,
         typer.Option("--save", help="Keep both answers as DIR/NAME/stream.parquet and reference.parquet."),
@@ -42,29 +27,9 @@ def verify(
     """Compare the answers of streaming queries with their references, row by row."""
     for name in names or ():
         refuse_wrong_prototype(name)
-    from streamgauge.experiment.verification import verify as check
-    from streamgauge.report.verification import print_verifications, verification_progress
+    from streamgauge.experiments.verify_all import verify as check
+    from streamgauge.report.terminal.verification import print_verifications, verification_progress
 
-    with verification_progress(quiet=quiet) as tell:
-        results = check(
-            names or [],
-            events=events,
-            rate=rate,
-            parameters=pairs(set_, "--set"),
-            conf=pairs(conf, "--conf"),
-            cores=cores,
-            master=master,
-            seed=seed,
-            save=save,
-            tell=tell,
-        )
-    if json_:
-        print_json(
-            {
-                "verdict": results.verdict.value,
-                "workloads": [asdict(v) | {"verdict": v.verdict.value} for v in results.workloads],
-            }
-        )
-    else:
-        print_verifications(results)
-    raise typer.Exit(EXIT_BY_VERDICT[results.verdict.value])
+    with verification_progress(quiet=quiet) as report_progress:
+        results = check(names or [], count=count, save=save, report_progress=report_progress, **settings)
+    conclude(results, print_verifications, as_json=json_)

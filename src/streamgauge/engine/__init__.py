@@ -1,1 +1,1 @@
-"""Spark: the session, the embedded source, the life of a query, and what it tells about itself."""
+"""Engines that run the queries under measurement."""

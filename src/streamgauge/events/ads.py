@@ -13,7 +13,7 @@ So nothing is remembered or sorted, and event n is a function of n. How many cli
 on which the arrivals lie: the delays are exact for an even load. When the rate changes, delays follow the rate of the
 moment, and around the change some ads are clicked twice and some not at all; the join has one answer all the same.
 
-A click whose ad would lie before the beginning is an ad instead, which nobody clicks: the first clicks come after a
+A click whose ad would lie before the beginning is an ad instead, which is never clicked: the first clicks come after a
 mean delay. With a mean below four standard deviations some clicks come before their ads.
 """
 

@@ -4,13 +4,16 @@ Both sides use XXH64 of 64-bit integers, which Spark compiles natively (`xxhash6
 nanoseconds, needs no state, and any event can be made on its own.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.events.columns import pick
+from streamgauge.events import columns
+from streamgauge.events.columns import SLOTS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -62,12 +65,16 @@ def draw(n: Longs, *, seed: int, field: int, below: int) -> Longs:
 
 def draw_column(n: "Column", *, seed: int, field: int, below: int) -> "Column":
     """Draw as `draw` does, as a Spark column over the event number."""
+    return columns.draw(n, _key_column(seed, field), below)
+
+
+def _key_column(seed: int, field: int) -> "Column":
     from pyspark.sql import functions as F
 
-    return F.pmod(F.xxhash64(F.lit(stream_key(seed, field)).cast("long"), n), F.lit(below).cast("long"))
+    return F.lit(stream_key(seed, field)).cast("long")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SlottedLaw:
     """A discrete distribution over 0..size-1, cut into slots of equal probability.
 
@@ -76,45 +83,34 @@ class SlottedLaw:
     look-up per draw, whatever the size and the law, and no floating-point number in the engine.
     """
 
-    low: Longs
-    width: Longs
+    borders: Sequence[int]
 
-    SLOTS = 4096
+    @cached_property
+    def low(self) -> Longs:
+        """The first value of each slot."""
+        return np.array(self.borders[:-1], dtype=np.int64)
 
-    @classmethod
-    def from_weights(cls, weights: npt.NDArray[np.float64]) -> "SlottedLaw":
-        """Build from one weight per value."""
-        cumulative = np.cumsum(weights)
-        borders = np.searchsorted(cumulative / cumulative[-1], np.arange(cls.SLOTS + 1) / cls.SLOTS - 1e-12)
-        borders = np.minimum(borders, len(weights) - 1).astype(np.int64)
-        return cls(borders[:-1], np.maximum(np.diff(borders), 1))
-
-    @classmethod
-    def zipf(cls, size: int, exponent: float) -> "SlottedLaw":
-        """Build Zipf's law: value k has a weight of 1 / (k + 1) ** exponent."""
-        return cls.from_weights(1.0 / np.arange(1, size + 1, dtype=np.float64) ** exponent)
+    @cached_property
+    def width(self) -> Longs:
+        """How many values each slot has."""
+        return np.array(columns.slot_widths(self.borders), dtype=np.int64)
 
     def weights(self, size: int) -> npt.NDArray[np.float64]:
         """Return how often each of the values is drawn.
 
-        >>> SlottedLaw.from_weights(np.array([1.0, 2.0, 1.0])).weights(3).round(3).tolist()
-        [0.25, 0.5, 0.25]
+        >>> SlottedLaw(columns.zipf_borders(2, 1.0)).weights(2).round(3).tolist()
+        [0.667, 0.333]
         """
-        each = 1.0 / (self.SLOTS * self.width)
+        each = 1.0 / (SLOTS * self.width)
         steps = np.bincount(self.low, each, size + 1) - np.bincount(self.low + self.width, each, size + 1)
         return np.asarray(np.cumsum(steps)[:size])
 
     def draw(self, n: Longs, *, seed: int, field: int) -> Longs:
         """Draw one value per event number."""
         h = hash_longs(stream_key(seed, field), n)
-        slot = h & (self.SLOTS - 1)
+        slot = h & (SLOTS - 1)
         return np.asarray(self.low[slot] + (h >> 16) % self.width[slot])
 
     def draw_column(self, n: "Column", *, seed: int, field: int) -> "Column":
         """Draw as `draw` does, as a Spark column."""
-        from pyspark.sql import functions as F
-
-        h = F.xxhash64(F.lit(stream_key(seed, field)).cast("long"), n)
-        slot = h.bitwiseAND(F.lit(self.SLOTS - 1).cast("long")).cast("int")
-        low, width = (pick(slot, values.tolist()) for values in (self.low, self.width))
-        return low + F.pmod(F.shiftright(h, 16), width)
+        return columns.draw_in_slots(n, _key_column(seed, field), self.borders)

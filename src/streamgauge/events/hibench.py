@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field as Parameter
 
-from streamgauge.events.columns import divide, modulo, pick
+from streamgauge.events.columns import divide, modulo, pick, zipf_borders
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class HibenchEvents(Parameters):
 def _zipf(keys: int, exponent: float) -> "SlottedLaw":
     from streamgauge.events.draw import SlottedLaw
 
-    return SlottedLaw.zipf(keys, exponent)
+    return SlottedLaw(zipf_borders(keys, exponent))
 
 
 @lru_cache(maxsize=4)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field as Parameter
 
-from streamgauge.events.columns import divide, modulo
+from streamgauge.events.columns import divide, modulo, zipf_borders
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class KeyedEvents(Parameters):
 def _zipf(keys: int, exponent: float) -> "SlottedLaw":
     from streamgauge.events.draw import SlottedLaw
 
-    return SlottedLaw.zipf(keys, exponent)
+    return SlottedLaw(zipf_borders(keys, exponent))
 
 
 def _frame(rows: "DataFrame", p: KeyedEvents, seed: int, wanted: Sequence[str]) -> "DataFrame":

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field as Parameter
 
 from streamgauge.errors import InvalidExperimentError
-from streamgauge.events.columns import divide, pick
+from streamgauge.events.columns import SLOTS, divide, pick
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
@@ -89,17 +89,14 @@ def _apart(points: "Longs", other: "Longs", distance: float) -> Any:
 @lru_cache(maxsize=1)
 def _normal() -> "SlottedLaw":
     """Return the standard normal law in millionths, uniform inside each of its slots."""
-    import numpy as np
-
     from streamgauge.events.draw import SlottedLaw
 
-    inner = [NormalDist().inv_cdf(k / SlottedLaw.SLOTS) for k in range(1, SlottedLaw.SLOTS)]
-    borders = np.rint(np.array([-MAX_DEVIATION, *inner, MAX_DEVIATION]) * UNIT).astype(np.int64)
-    return SlottedLaw(borders[:-1], np.diff(borders))
+    inner = [NormalDist().inv_cdf(k / SLOTS) for k in range(1, SLOTS)]
+    return SlottedLaw([round(value * UNIT) for value in (-MAX_DEVIATION, *inner, MAX_DEVIATION)])
 
 
 def start_points(p: PointsEvents, seed: int) -> "Longs":
-    """Return one point drawn around each centre, that is no event: where clustering starts."""
+    """Return one point drawn around each centre, that is not an event: where clustering starts."""
     import numpy as np
 
     k = np.arange(p.centroids)

@@ -50,7 +50,7 @@ class EventStream:
     fields.
     `schedule` makes the arrivals of a finite data set (from the number of events and the rate) where even spacing
     is not enough, and `check` refuses rates that the parameters do not allow; `at_rate` changes them for a rate that
-    was found by measuring, so that nobody can be told to ask for less. `texts` are further formats, by whose digests
+    was found by measuring, where no user can ask for less. `texts` are further formats, by whose digests
     data sets of other programs can be compared. `text` names the field that holds the others as JSON
     text, all of them as strings and times in milliseconds, if there is one; `lines` makes it fast, as bytes.
     """

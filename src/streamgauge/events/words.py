@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 DIGITS = 5
 WIDTH = len("00001 ")
-# A uniform text holds every word equally often and at least so many words; one by Zipf's law holds so many words
+# A uniform text holds every word equally often and at least that many words; one by Zipf's law holds that many words
 # that each word has its share to 1 / 65,536.
 UNIFORM_WORDS = 4096
 ZIPF_WORDS = 65_536
-# The normal law is cut into so many slots of equal probability.
+# The normal law is cut into that many slots of equal probability.
 SLOTS = 1000
 
 _TEXT, _START, _LENGTH = range(1, 4)

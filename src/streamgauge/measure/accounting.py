@@ -61,7 +61,7 @@ def check_batches(batches: Sequence[Batch]) -> list[str]:
 
 @dataclass(frozen=True)
 class Accounting:
-    """Where the offered events are; `reasons` tells why the evidence cannot be trusted, if so."""
+    """Where the offered events are; `reasons` says why the evidence cannot be trusted, if so."""
 
     offered: int
     processed: int

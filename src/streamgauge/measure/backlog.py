@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from streamgauge.measure.capacity import Capacity
 from streamgauge.measure.trend import Floats, Slope, slope_interval, theil_sen
-from streamgauge.units import format_count, format_duration
+from streamgauge.units import format_count
 from streamgauge.verdict import Verdict
 
 MIN_POINTS = 10
@@ -15,6 +16,8 @@ MAX_GAP_SHARE = 0.25
 MIN_LEFT_POINTS = 4
 MAX_GROWTH_OF_EMPTIED = 1.5
 MIN_BEHIND_SHARE = 0.5
+# How much of the lower half of its interval must be above the offered rate where the capacity is needed for a pass.
+NEEDED_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def _behind(rest: Floats) -> int:
 
 
 def _is_emptied(rest: Floats) -> bool:
-    """Tell whether the query caught up whenever it fell behind.
+    """Return whether the query caught up whenever it fell behind.
 
     Between two micro-batches that took all there was, everything that was offered was processed. So it is enough that
     one is in the first third and one in the last, or that all of the last third are such: then it even made up for
@@ -125,7 +128,7 @@ def judge_backlog(
     *,
     rate_per_s: float,
     left: Sequence[float] | Floats | None = None,
-    capacity_per_s: float | None = None,
+    capacity: Capacity | None = None,
     tolerance: float = 0.005,
     rng: np.random.Generator | None = None,
 ) -> BacklogTrend:
@@ -139,8 +142,9 @@ def judge_backlog(
     them, and one of at least ten batches that none of the last half took whole when its level has risen.
     A backlog that every batch took whole passes in spite of its slope, as long as its level stays: it is what came
     during one batch, and it rises while the next batches find their length.
-    `capacity_per_s` is what the micro-batches tell of the highest rate. Where nothing else decides and the level has
-    risen, it does: a backlog that was worked off passes below it, and any fails above it.
+    `capacity` is what micro-batches show by their length. Where nothing else decides and the level has risen, it does:
+    a backlog that was worked off passes below it, and any fails above it. Where the slope alone does not decide, no
+    backlog passes unless the capacity is above the offered rate by half of its interval.
     """
     t, y = np.asarray(times_s, dtype=float), np.asarray(backlog, dtype=float)
     if t.shape != y.shape or t.ndim != 1:
@@ -149,12 +153,15 @@ def judge_backlog(
         raise ValueError(f"the offered rate must be above 0, not {rate_per_s}")
     trend = _judge_slope(t, y, rate_per_s, tolerance, rng)
     if left is None or trend.verdict is Verdict.PASS or len(t) < MIN_LEFT_POINTS:
-        return trend
+        return _beside_capacity(trend, capacity, rate_per_s, needed=False) if capacity else trend
     rest = np.asarray(left, dtype=float)
     found = _judge_rest(t, y, rest, trend, tolerance * rate_per_s)
+    if capacity is None:
+        return found
+    found = _beside_capacity(found, capacity, rate_per_s, needed=True)
     # Where the slope is unknown because points are missing, a capacity is no substitute for them.
-    if found.verdict is Verdict.UNKNOWN and capacity_per_s is not None and found.slope_per_s is not None:
-        return _judge_capacity(y, rest, found, capacity_per_s, rate_per_s)
+    if found.verdict is Verdict.UNKNOWN and capacity.per_s is not None and found.slope_per_s is not None:
+        return _judge_capacity(y, rest, found, capacity, rate_per_s)
     return found
 
 
@@ -168,19 +175,34 @@ def _judge_rest(t: Floats, y: Floats, rest: Floats, trend: BacklogTrend, limit_p
 
 
 def _judge_capacity(
-    y: Floats, rest: Floats, trend: BacklogTrend, capacity_per_s: float, rate_per_s: float
+    y: Floats, rest: Floats, trend: BacklogTrend, capacity: Capacity, rate_per_s: float
 ) -> BacklogTrend:
     """Judge a backlog whose level has risen: on its way to a higher level that it will keep, or without end.
 
-    Both look alike for a while. How long micro-batches of so many events take tells them apart.
+    Both look alike for a while. How long micro-batches of that many events take separates them.
     """
-    growth = _growth(y)
-    told = f"{_level(growth)}, and by their length micro-batches can process {format_count(capacity_per_s)} events/s"
-    if growth > MAX_GROWTH_OF_EMPTIED and capacity_per_s < rate_per_s:
-        return replace(trend, verdict=Verdict.FAIL, reason=f"{told}, less than are offered")
-    if _is_emptied(rest) and capacity_per_s > rate_per_s:
-        return replace(trend, verdict=Verdict.PASS, reason=f"the queue was emptied again and again; {told}")
+    growth, is_below = _growth(y), capacity.per_s is not None and capacity.per_s < rate_per_s
+    shown = f"{_level(growth)}, and by their length micro-batches can process {capacity.text()}"
+    if growth > MAX_GROWTH_OF_EMPTIED and is_below:
+        return replace(trend, verdict=Verdict.FAIL, reason=f"{shown}, less than is offered")
+    if _is_emptied(rest) and capacity.is_above(rate_per_s, share=NEEDED_SHARE):
+        return replace(trend, verdict=Verdict.PASS, reason=f"the queue was emptied again and again; {shown}")
     return trend
+
+
+def _beside_capacity(trend: BacklogTrend, capacity: Capacity, rate_per_s: float, *, needed: bool) -> BacklogTrend:
+    """Say beside a pass how far the capacity is from the offered rate; where it is needed, it must be above it.
+
+    Half of its interval is what keeps passes at 1.1 times the capacity below 1 % in `benchmarks/verdicts.py`.
+    """
+    if trend.verdict is not Verdict.PASS or capacity.per_s is None:
+        return trend
+    share = capacity.per_s / rate_per_s - 1
+    compared = f"{abs(share):.0%} {'more' if share >= 0 else 'less'} than is offered"
+    reason = f"{trend.reason}; by their length micro-batches can process {capacity.text()}, {compared}"
+    if needed and not capacity.is_above(rate_per_s, share=NEEDED_SHARE):
+        return replace(trend, verdict=Verdict.UNKNOWN, reason=f"{reason}: too close to be sure")
+    return replace(trend, reason=reason)
 
 
 def _judge_slope(
@@ -192,35 +214,3 @@ def _judge_slope(
     slope = slope_interval(t, y, rng=rng)
     verdict, reason = _decide(slope, rate_per_s, tolerance)
     return BacklogTrend(slope.value, slope.low, slope.high, verdict, reason)
-
-
-def judge_following(
-    starts_s: Sequence[float] | Floats, left: Sequence[float] | Floats, *, until_s: float
-) -> BacklogTrend:
-    """Judge whether a query follows a load that varies, whose backlog has no slope to speak of.
-
-    A micro-batch that takes all there is has followed; one that leaves events behind, because an admission limit cut
-    it short, has not. Pass when the last micro-batch of the load has followed, however often earlier ones had not.
-    Fail when none has since at least half of the time. Else it is unknown whether the query would have caught up.
-    """
-    t, rest = np.asarray(starts_s, dtype=float), np.asarray(left, dtype=float)
-    if len(t) < MIN_LEFT_POINTS:
-        reason = f"{len(t)} micro-batches started under load, and a verdict needs {MIN_LEFT_POINTS}"
-        return BacklogTrend(None, None, None, Verdict.UNKNOWN, reason)
-    if not np.any(rest):
-        return BacklogTrend(
-            None, None, None, Verdict.PASS, "every micro-batch took all there was: the load is followed"
-        )
-    if not rest[-1]:
-        times = int(np.sum(np.diff(np.append(0, rest > 0)) == 1))
-        many = "once" if times == 1 else f"{times} times"
-        reason = f"the query fell behind {many} and caught up again"
-        return BacklogTrend(None, None, None, Verdict.PASS, reason)
-    followed = np.flatnonzero(rest == 0)
-    since_s = float(t[followed[-1] + 1]) if len(followed) else float(t[0])
-    behind_s = until_s - since_s
-    what = f"the query was behind for the last {format_duration(behind_s)} of the load, {format_count(rest[-1])} events"
-    if behind_s >= MIN_BEHIND_SHARE * (until_s - float(t[0])):
-        return BacklogTrend(None, None, None, Verdict.FAIL, what)
-    reason = f"{what}; a longer --duration would tell whether it catches up"
-    return BacklogTrend(None, None, None, Verdict.UNKNOWN, reason)

@@ -1,7 +1,8 @@
 """One micro-batch, read from the progress that Spark reports for it."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +17,32 @@ PHASES = {
 }
 
 
-@dataclass(frozen=True)
+class Phases(Mapping[str, float]):
+    """Seconds by phase, in the order of `PHASES` and then `other`: a day has some hundred thousand of these."""
+
+    __slots__ = ("_seconds",)
+    names = (*PHASES.values(), "other")
+
+    def __init__(self, seconds: Iterable[float]) -> None:
+        self._seconds = array("d", seconds)
+
+    def __getitem__(self, name: str) -> float:
+        try:
+            return self._seconds[self.names.index(name)]
+        except ValueError:
+            raise KeyError(name) from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        return f"Phases({dict(self)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """A micro-batch of the event numbers first <= n < last; times are microseconds since the epoch.
 
@@ -82,8 +108,8 @@ def _batch(progress: Mapping[str, Any], first: int, last: int, left: int) -> Bat
     duration_ms = progress["durationMs"]
     started_us = _instant_us(progress["timestamp"])
     total_ms = int(duration_ms["triggerExecution"])
-    phases_s = {ours: int(duration_ms.get(theirs, 0)) / 1e3 for theirs, ours in PHASES.items()}
-    phases_s["other"] = max(0.0, total_ms / 1e3 - sum(phases_s.values()))
+    phases_s = [int(duration_ms.get(theirs, 0)) / 1e3 for theirs in PHASES]
+    phases_s.append(max(0.0, total_ms / 1e3 - sum(phases_s)))
     watermark = (progress.get("eventTime") or {}).get("watermark")
     operators = progress.get("stateOperators") or []
     output_rows = int((progress.get("sink") or {}).get("numOutputRows", -1))
@@ -95,7 +121,7 @@ def _batch(progress: Mapping[str, Any], first: int, last: int, left: int) -> Bat
         first=first,
         last=last,
         left=left,
-        phases_s=phases_s,
+        phases_s=Phases(phases_s),
         watermark_us=_instant_us(watermark) if watermark else None,
         output_rows=output_rows if output_rows >= 0 else None,
         state_rows=sum(int(o["numRowsTotal"]) for o in operators),
@@ -108,7 +134,24 @@ def _batch(progress: Mapping[str, Any], first: int, last: int, left: int) -> Bat
 def batches_from_progress(documents: Iterable[Mapping[str, Any]]) -> list[Batch]:
     """Read a stream of progress documents in the order of their batches."""
     found = [batch for batch in map(batch_from_progress, documents) if batch is not None]
-    return sorted(found, key=lambda batch: batch.batch_id)
+    found.sort(key=lambda batch: batch.batch_id)
+    return found
+
+
+# Later than the year 2255 in microseconds, and more than anybody counts.
+_MOST = 2**53
+
+
+def refuse_impossible(batches: Iterable[Batch]) -> None:
+    """Refuse numbers in micro-batches of others that cannot have been measured; Spark itself reports none."""
+    for batch in batches:
+        numbers = (batch.batch_id, batch.started_us, batch.first, batch.left, batch.state_rows, batch.state_bytes)
+        if not all(0 <= number <= _MOST for number in (*numbers, batch.last, batch.finished_us)):
+            raise ValueError(f"micro-batch {str(batch.batch_id)[:20]} has a number that cannot be measured")
+        if not (batch.started_us <= batch.emitted_us <= batch.finished_us and batch.first <= batch.last):
+            raise ValueError(f"micro-batch {batch.batch_id} ends before it begins")
+        if not all(0 <= seconds <= _MOST for seconds in batch.phases_s.values()):
+            raise ValueError(f"micro-batch {batch.batch_id} has a phase that takes less than no time")
 
 
 def _rows_by_partition(offset: Any) -> dict[tuple[str, str], int] | None:
@@ -120,13 +163,13 @@ def _rows_by_partition(offset: Any) -> dict[tuple[str, str], int] | None:
 
 
 def _is_ours(source: Mapping[str, Any]) -> bool:
-    """Tell our source, whose offsets count events: the rows that Spark counts are chunks of them."""
+    """Return whether it is our source, whose offsets count events: the rows that Spark counts are chunks of them."""
     end = source.get("endOffset")
     return isinstance(end, Mapping) and set(end) == {"n", "left"}
 
 
 def _rows_and_left(source: Mapping[str, Any]) -> tuple[int, int | None]:
-    """Return the rows that a micro-batch read from a source, and those that it left there if the source tells."""
+    """Return the rows that a micro-batch read from a source, and those that it left there if the source reports it."""
     if _is_ours(source):
         numbers = [_offset(source, key) or 0 for key in ("startOffset", "endOffset")]
         return numbers[1] - numbers[0], _offset(source, "endOffset", "left")
@@ -140,24 +183,31 @@ def _rows_and_left(source: Mapping[str, Any]) -> tuple[int, int | None]:
 def observed_batches(documents: Iterable[Mapping[str, Any]]) -> list[Batch]:
     """Read the progress of a query whose sources are not ours; its rows, over all sources, count as events from 0 on.
 
-    `left` is 0 where a source does not tell it; see `tells_backlog`.
+    `left` is 0 where a source does not report it; see `tells_backlog`.
     """
-    found: list[Batch] = []
-    ran = [document for document in documents if "addBatch" in document["durationMs"]]
-    for progress in sorted(ran, key=lambda document: int(document["batchId"])):
-        sources = [_rows_and_left(source) for source in progress["sources"]]
-        first = found[-1].last if found else 0
-        rows, left = sum(rows for rows, _ in sources), sum(left or 0 for _, left in sources)
-        found.append(_batch(progress, first, first + rows, left))
-    return found
+    ran = [_uncounted(document) for document in documents if "addBatch" in document["durationMs"]]
+    ran.sort(key=lambda batch: batch.batch_id)
+    first = 0
+    for k, batch in enumerate(ran):
+        ran[k] = replace(batch, first=first, last=first + batch.events)
+        first += batch.events
+    return ran
+
+
+def _uncounted(progress: Mapping[str, Any]) -> Batch:
+    """Read a micro-batch before it is known how many rows came before it."""
+    sources = [_rows_and_left(source) for source in progress["sources"]]
+    rows, left = sum(rows for rows, _ in sources), sum(left or 0 for _, left in sources)
+    return _batch(progress, 0, rows, left)
 
 
 def tells_backlog(documents: Iterable[Mapping[str, Any]]) -> bool:
-    """Tell whether all sources say how many rows each micro-batch left behind; no source says nothing."""
-    told = [
-        left is not None
-        for document in documents
-        if "addBatch" in document["durationMs"]
-        for _, left in map(_rows_and_left, document["sources"])
-    ]
-    return bool(told) and all(told)
+    """Return whether all sources say how many rows each micro-batch left behind; no source says nothing."""
+    is_told = False
+    for document in documents:
+        if "addBatch" in document["durationMs"]:
+            for _, left in map(_rows_and_left, document["sources"]):
+                if left is None:
+                    return False
+                is_told = True
+    return is_told

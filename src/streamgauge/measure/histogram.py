@@ -12,6 +12,8 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from streamgauge.summary import LatencyNumbers
+
 Longs = npt.NDArray[np.int64]
 
 SUB_BUCKETS = 128
@@ -20,7 +22,6 @@ MAX_TRACKED_US = 2**42
 # A quantile is reported as the middle of its bucket.
 RELATIVE_ERROR = 1 / (2 * SUB_BUCKETS)
 
-PERCENTS = (50, 90, 95, 99)
 MIN_SAMPLES_BEYOND = 10
 
 
@@ -135,7 +136,7 @@ class Histogram:
         middle_us = (int(EDGES_US[bucket]) + int(EDGES_US[bucket + 1]) - 1) / 2
         return min(max(middle_us, self.min_us), self.max_us) / 1e6
 
-    def summary(self, samples: int | None = None) -> dict[str, float | int | None]:
+    def summary(self, samples: int | None = None) -> LatencyNumbers:
         """Return count, mean, percentiles and maximum in seconds; what the sample cannot support is None.
 
         A percentile needs ten independent samples beyond it. `samples` is their number when the
@@ -145,12 +146,18 @@ class Histogram:
         True
         """
         usable = self.count if samples is None else min(samples, self.count)
-        supported = {p: usable * (100 - p) >= 100 * MIN_SAMPLES_BEYOND for p in PERCENTS}
-        percentiles = {f"p{p}": self.quantile_s(p / 100) if supported[p] else None for p in PERCENTS}
+
+        def quantile(percent: int) -> float | None:
+            is_supported = usable * (100 - percent) >= 100 * MIN_SAMPLES_BEYOND
+            return self.quantile_s(percent / 100) if is_supported else None
+
         return {
             "count": self.count,
             "mean": self.mean_s if self.count else None,
-            **percentiles,
+            "p50": quantile(50),
+            "p90": quantile(90),
+            "p95": quantile(95),
+            "p99": quantile(99),
             "max": self.max_us / 1e6 if self.max_us is not None else None,
         }
 

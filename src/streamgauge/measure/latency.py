@@ -13,7 +13,7 @@ from streamgauge.measure.histogram import BUCKETS, EDGES_US, Histogram, bucket_i
 
 def _measured_range(schedule: Schedule, batch: Batch, first: int | None, last: int | None) -> tuple[int, int]:
     """Return the events that count; what was never offered has no intended time."""
-    start = max(batch.first, 0 if first is None else first, 0)
+    start = batch.first if first is None else max(batch.first, first)
     stop = min(batch.last, schedule.total if last is None else last, schedule.total)
     return start, max(start, stop)
 
@@ -30,7 +30,7 @@ def batch_latency(
 
     `origin_us` is the start of the load since the epoch. `first` and `last` narrow the batch to
     first <= n < last, for one that straddles a cut. An emission before the intended time
-    (the clock jumped) counts as 0; `negative_events` tells how many there are. Events that the schedule does not
+    (the clock jumped) counts as 0; `negative_events` counts how many there are. Events that the schedule does not
     have are left out; `account` names them.
     """
     start, stop = _measured_range(schedule, batch, first, last)

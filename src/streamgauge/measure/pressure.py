@@ -15,7 +15,9 @@ not pressed. An episode without such an end is open and ends with the load.
 A run is *persistent* when its last episode is open, is longer than every other and has at least three micro-batches or
 a tenth of the time, or when the queue grows: the 95 % interval of its slope lies above 0, and both the queue and the
 time between starts have a median in the last third of the micro-batches that is more than 1.5 times that of the first
-third. Else it is *alternating* when it has an episode, and *normal* when it has none.
+third. Neither counts while nothing is left behind and the later median of the time between starts stays within what the
+caller excuses: then micro-batches are longer only because a load that varies offers more. Else it is *alternating* when
+it has an episode, and *normal* when it has none.
 Ten micro-batches are needed; four suffice when every one of them leaves events behind.
 
 The three states are those that A. Pagliari (Evaluating the impact of streaming systems design on application
@@ -78,7 +80,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Pressure:
-    """The state of a run, and when it was behind; `state` is None when that cannot be told.
+    """The state of a run, and when it was behind; `state` is None when that is unknown.
 
     `share` is the part of the load's time, from the first micro-batch on, that lies in episodes.
     """
@@ -160,12 +162,20 @@ def _is_persistent(episodes: Sequence[Episode], time_s: float) -> bool:
     return is_long and all(last.length_s > other.length_s for other in episodes[:-1])
 
 
-def _judge(batches: Sequence[Batch], episodes: Sequence[Episode], time_s: float) -> tuple[PressureState, str]:
-    if _is_persistent(episodes, time_s):
+def _is_excused(batches: Sequence[Batch], excused_s: float) -> bool:
+    waits_s = _gathered_s(batches)[1:]
+    return not batches[-1].left and float(np.median(waits_s[-(len(waits_s) // 3) :])) <= excused_s
+
+
+def _judge(
+    batches: Sequence[Batch], episodes: Sequence[Episode], time_s: float, excused_s: float
+) -> tuple[PressureState, str]:
+    is_excused = _is_excused(batches, excused_s)
+    if not is_excused and _is_persistent(episodes, time_s):
         last = episodes[-1]
         since = f"from {format_duration(last.start_s)} on until the load ended"
         return PressureState.PERSISTENT, f"the query was behind {since}"
-    slope_per_s = _growth_per_s(batches)
+    slope_per_s = None if is_excused else _growth_per_s(batches)
     if slope_per_s is not None:
         return PressureState.PERSISTENT, f"the queue grows by {format_count(slope_per_s)} events/s"
     if episodes:
@@ -176,7 +186,7 @@ def _judge(batches: Sequence[Batch], episodes: Sequence[Episode], time_s: float)
 
 
 def _missing(batches: Sequence[Batch]) -> str | None:
-    """Say why no state can be told, if so."""
+    """Say why no state is known, if so."""
     if len(batches) >= MIN_BATCHES:
         return None
     if len(batches) >= MIN_LEAVING_BATCHES and all(b.left for b in batches):
@@ -210,12 +220,14 @@ def find_pressure(
     load_end_us: int,
     trigger_s: float = 0.0,
     latencies_s: Sequence[float | None] | None = None,
+    excused_s: float = 0.0,
 ) -> Pressure:
-    """Tell the state of a run from its micro-batches, as the text at the top of this module defines it.
+    """Return the state of a run by its micro-batches, as the text at the top of this module defines it.
 
     Only micro-batches with events that start before `load_end_us` count; `batches` may begin after a warm-up.
     `latencies_s` has the mean end-to-end latency of each of `batches`, None where there is none.
     `overruns` counts micro-batches longer than the trigger, whether most of them keep it or not.
+    Up to `excused_s`, micro-batches that become longer are no back-pressure that persists.
     """
     given = latencies_s if latencies_s is not None else [None] * len(batches)
     if len(given) != len(batches):
@@ -230,7 +242,7 @@ def find_pressure(
     pressed = _pressed(loaded, trigger_s)
     episodes = _episodes(loaded, pressed, origin_us, load_end_us)
     time_s = (load_end_us - loaded[0].started_us) / 1e6
-    state, reason = _judge(loaded, episodes, time_s)
+    state, reason = _judge(loaded, episodes, time_s, excused_s)
     lengths_s, throughputs = [e.length_s for e in episodes], _throughputs(loaded)
     return Pressure(
         state=state,

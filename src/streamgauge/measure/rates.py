@@ -27,7 +27,7 @@ def offered_rate(schedule: Schedule, origin_us: int, start_us: int, end_us: int)
 
 
 def is_level(schedule: Schedule, origin_us: int, start_us: int, end_us: int) -> bool:
-    """Tell whether events are created at one rate for the whole interval.
+    """Return whether events are created at one rate for the whole interval.
 
     It is cut into ten parts. None of them may differ from their mean by more than 5 %, besides what chance does to
     the counts of independent arrivals, four standard deviations.
@@ -77,26 +77,3 @@ def processed_rate(batches: Sequence[Batch], start_us: int, end_us: int, *, leve
     None when fewer than two batches are emitted in it; `level` says that the load has one rate.
     """
     return _rate_between([(batch.emitted_us, batch.last) for batch in batches], start_us, end_us, level=level)
-
-
-def capacity(
-    batches: Sequence[Batch],
-    tasks_s: float,
-    *,
-    longest_s: float,
-    trigger_s: float = 0.0,
-    most_events: int | None = None,
-) -> float | None:
-    """Return about how many events per second a query could process, by its micro-batches at any rate.
-
-    What passes without tasks is the same in every micro-batch, and tasks, which take `tasks_s` in the mean, take longer
-    the more events there are. The capacity is reached by micro-batches as long, or as large, as they may be.
-    """
-    events = sum(batch.events for batch in batches)
-    if not (events and tasks_s):
-        return None
-    fixed_s = sum(batch.duration_s for batch in batches) / len(batches) - tasks_s
-    per_event_s = tasks_s * len(batches) / events
-    if most_events is not None:
-        return most_events / max(fixed_s + per_event_s * most_events, trigger_s)
-    return (longest_s - fixed_s) / longest_s / per_event_s if fixed_s < longest_s else None

@@ -91,10 +91,10 @@ def series_recovery(
 ) -> SeriesRecovery:
     """Judge one series of (times, values), such as the backlog after each emission.
 
-    Points from `settled_from_s` until the spike tell what is normal: up to twice as far above their median as their
+    Points from `settled_from_s` until the spike define what is normal: up to twice as far above their median as their
     highest, or a tenth above the median if that is more. Five of them are needed. Three points in a row must be back
     inside, for as long as these points took, or up to the last one. What is beyond the band after that has other
-    reasons than the spike; the reason tells when.
+    reasons than the spike; the reason says when.
     """
     if not spike_start_s < spike_end_s:
         raise ValueError(f"a spike cannot last from {spike_start_s} s to {spike_end_s} s")
@@ -114,7 +114,7 @@ def series_recovery(
 def find_recovery(
     backlog: Series, latency_s: Series, *, spike_start_s: float, spike_end_s: float, settled_from_s: float = -np.inf
 ) -> Recovery:
-    """Tell when backlog and latency are both back in the band that they kept before the spike, and stay there.
+    """Return when backlog and latency are both back in the band that they kept before the spike, and stay there.
 
     None when either of them was not, or was not seen to be: a run that ends too early has not recovered.
     """
@@ -137,7 +137,7 @@ def recovery_of_batches(
     spike_end_s: float,
     settled_from_s: float,
 ) -> Recovery:
-    """Tell the recovery from micro-batches: the backlog after each emission, and the mean latency of each."""
+    """Return the recovery by micro-batches: the backlog after each emission, and the mean latency of each."""
     busy = [b for b in batches if b.events]
     emitted_s = [(b.emitted_us - origin_us) / 1e6 for b in busy]
     created = schedule.created([min(b.emitted_us, closed_us) - origin_us for b in busy])

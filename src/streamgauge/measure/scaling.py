@@ -46,7 +46,7 @@ class Scalability:
         if self.per_core is None or self.contention is None:
             raise ValueError(f"the law is not known: {self.reason}")
         parameters = np.array([self.per_core, self.contention, self.coherence or 0.0])
-        return float(_law(np.array([cores], dtype=float), parameters)[0])
+        return float(_law(np.array(cores, dtype=float), parameters))
 
 
 def _law(cores: Floats, parameters: Floats) -> Floats:
@@ -146,13 +146,13 @@ def _caveat(n: Floats, x: Floats, contention: float, coherence: float | None) ->
     grown = x[n == n.max()].mean() / x[n == n.min()].mean()
     if not contention and not coherence and grown > (1 + NEGLIGIBLE) * n.max() / n.min():
         return "throughput grows faster than the cores, which the law does not describe"
-    return "" if coherence is not None else "two core counts do not tell coherence from contention"
+    return "" if coherence is not None else "two core counts cannot separate coherence from contention"
 
 
 def fit_universal_scalability(cores: Numbers, throughput: Numbers, *, confidence: float = 0.95) -> Scalability:
     """Fit the universal scalability law to results, of which several may share a core count.
 
-    Three different core counts determine it. With two, coherence cannot be told from contention: it is None and
+    Three different core counts determine it. With two, coherence cannot be separated from contention: it is None and
     contention, fitted without it, is an upper bound. With one, or when throughput falls between two, which
     contention alone cannot explain, neither is known. The fit is by least squares of the throughput, so the intervals
     suppose that all results scatter by about the same amount.

@@ -16,16 +16,16 @@ MIN_POINTS = 5 * GROUP
 CONFIDENCE = 0.99
 CONFIDENCE_AT_LIMIT = 0.95
 NEGLIGIBLE_CHANGE = 0.05
-# Brokers and Spark tell times in milliseconds, and a generator sends what is due every two of them.
+# Brokers and Spark give times in milliseconds, and a generator sends what is due every two of them.
 NEGLIGIBLE_S = 0.005
 
 
 @dataclass(frozen=True)
 class SteadyState:
-    """The points before `cut` are warm-up; `settled` tells whether the others can be called steady.
+    """The points before `cut` are warm-up; `settled` says whether the others can be called steady.
 
     `change` is by how much the others still rise or fall, relative to their mean; None when they do not,
-    or when it cannot be told.
+    or when it is unknown.
     """
 
     cut: int

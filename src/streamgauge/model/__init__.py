@@ -1,31 +1,31 @@
 """The micro-batch model: what a query would do under other settings, from plain numbers, without Spark."""
 
 from streamgauge.model.cost import TaskCost, contention
-from streamgauge.model.fit import fit_model, fit_runs
-from streamgauge.model.fitted import FittedModel, Ranges, RunPoint
+from streamgauge.model.fit import fit_model
+from streamgauge.model.fitted_query import FittedModel, Ranges, RunPoint
 from streamgauge.model.keys import explained_stages, with_keys
-from streamgauge.model.prediction import Estimate, Prediction, predict, predict_all
-from streamgauge.model.query import Noise, Query, Settings, Stage
-from streamgauge.model.queue import Gate, QueueResult, simulate_queue
-from streamgauge.model.rows import Keys, OutputCurve, distinct_keys, fold, partition_of, rehash, spark_hash
-from streamgauge.model.sample import RunFacts, RunSample, make_sample, sample_of
+from streamgauge.model.prediction import Estimate, Prediction, predict
+from streamgauge.model.query import Noise, QueryModel, Settings, StageModel
+from streamgauge.model.queue import QueueResult, TupleGate, simulate_queue
+from streamgauge.model.rows import Keys, OutputCurve, distinct_keys, fold, partition_of, spark_hash
+from streamgauge.model.sample import RunFacts, RunSample, make_sample
 from streamgauge.model.schedule import graham_bounds, makespan
 from streamgauge.model.simulator import Simulation, simulate
-from streamgauge.model.stability import Capacity, Line
-from streamgauge.model.trigger import ArrivalCurve, next_start, trigger_starts
+from streamgauge.model.stability import BatchLine, CapacityModel
+from streamgauge.model.trigger import ArrivalCurve, next_start
 
 __all__ = [
     "ArrivalCurve",
-    "Capacity",
+    "CapacityModel",
     "Estimate",
     "FittedModel",
-    "Gate",
+    "TupleGate",
     "Keys",
-    "Line",
+    "BatchLine",
     "Noise",
     "OutputCurve",
     "Prediction",
-    "Query",
+    "QueryModel",
     "QueueResult",
     "Ranges",
     "RunFacts",
@@ -33,13 +33,12 @@ __all__ = [
     "RunSample",
     "Settings",
     "Simulation",
-    "Stage",
+    "StageModel",
     "TaskCost",
     "contention",
     "distinct_keys",
     "explained_stages",
     "fit_model",
-    "fit_runs",
     "fold",
     "graham_bounds",
     "make_sample",
@@ -47,12 +46,8 @@ __all__ = [
     "next_start",
     "partition_of",
     "predict",
-    "predict_all",
-    "rehash",
-    "sample_of",
     "simulate",
     "simulate_queue",
     "spark_hash",
-    "trigger_starts",
     "with_keys",
 ]

@@ -8,29 +8,29 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.model.fitted import FittedModel
-from streamgauge.model.query import Noise, Query, Settings
+from streamgauge.model.fitted_query import FittedModel
+from streamgauge.model.query import Noise, QueryModel, Settings
 from streamgauge.model.sample import RunSample
-from streamgauge.model.stability import Line
+from streamgauge.model.stability import BatchLine
 
-# Sizes of micro-batches that differ by less than this tell no slope.
+# Sizes of micro-batches that differ by less than this show no slope.
 _ALIKE = 0.02
 
 
-def regression_line(sample: RunSample) -> Line:
+def regression_line(sample: RunSample) -> BatchLine:
     """Return the straight line of batch duration over events, by least squares; no negative part.
 
-    Where all micro-batches have one size, nothing tells the slope, and the duration is taken as fixed.
+    Where all micro-batches have one size, nothing shows the slope, and the duration is taken as fixed.
     """
     events, seconds = sample.events, sample.duration_s
     after_s = float(np.mean(sample.phases_s["commit_log"]))
     if float(events.std()) <= _ALIKE * float(events.mean()):
-        return Line(float(seconds.mean()), 0.0, after_s)
+        return BatchLine(float(seconds.mean()), 0.0, after_s)
     slope = max(0.0, float(np.cov(events, seconds, bias=True)[0, 1] / events.var()))
     fixed_s = float(seconds.mean()) - slope * float(events.mean())
     if fixed_s < 0:
-        return Line(0.0, float(events @ seconds) / float(events @ events), after_s)
-    return Line(fixed_s, slope, after_s)
+        return BatchLine(0.0, float(events @ seconds) / float(events @ events), after_s)
+    return BatchLine(fixed_s, slope, after_s)
 
 
 def linear_regression(sample: RunSample, settings: Settings) -> float:
@@ -41,7 +41,7 @@ def linear_regression(sample: RunSample, settings: Settings) -> float:
 def ideal_speed_up(sample: RunSample, settings: Settings) -> float:
     """Regress as above, and divide all times by the ratio of the cores."""
     line, ratio = regression_line(sample), sample.facts.cores / settings.cores
-    faster = Line(line.fixed_s * ratio, line.per_row_s * ratio, line.after_s * ratio)
+    faster = BatchLine(line.fixed_s * ratio, line.per_row_s * ratio, line.after_s * ratio)
     return faster.mean_latency_s(settings.rate_per_s, settings.trigger_s)
 
 
@@ -67,7 +67,7 @@ BASELINES: Mapping[str, Callable[[RunSample, Settings], float]] = {
 def without_skew(model: FittedModel) -> FittedModel:
     """Spread rows evenly over partitions."""
 
-    def change(query: Query) -> Query:
+    def change(query: QueryModel) -> QueryModel:
         return replace(query, stages=tuple(replace(stage, shares=(), keys=None) for stage in query.stages))
 
     return model.changed(change)
@@ -77,7 +77,7 @@ def without_contention(model: FittedModel) -> FittedModel:
     """Let tasks have a processor each, whatever else is busy, and cost what they did where they were measured."""
     cores = max(run.cores for run in model.ranges.runs)
 
-    def change(query: Query) -> Query:
+    def change(query: QueryModel) -> QueryModel:
         slowdown = max(1.0, (cores + query.background) / query.processors)
         stages = tuple(
             replace(stage, cost=replace(stage.cost, outside=(1 + stage.cost.outside) * slowdown - 1))
@@ -94,7 +94,7 @@ def without_driver(model: FittedModel) -> FittedModel:
     def idle(noise: Noise) -> Noise:
         return replace(noise, phases_s=np.zeros_like(noise.phases_s), gaps_s=np.zeros_like(noise.gaps_s))
 
-    def change(query: Query) -> Query:
+    def change(query: QueryModel) -> QueryModel:
         return replace(query, noise=idle(query.noise), dispatch_s=0.0, return_s=0.0)
 
     return model.changed(change)

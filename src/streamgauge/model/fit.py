@@ -1,4 +1,4 @@
-"""From the tables of runs to the parameters of the model, with their uncertainty.
+"""From samples of runs to the parameters of the model, with their uncertainty.
 
 Costs per row come from CPU times, which waiting does not disturb; what a task takes beyond them, by the
 wall clock, is waiting and contention. The uncertainty comes from drawing micro-batches again, in blocks.
@@ -6,38 +6,31 @@ wall clock, is waiting and contention. The uncertainty comes from drawing micro-
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from streamgauge.arrivals.law import Floats
 from streamgauge.errors import InvalidExperimentError, UsageError
-from streamgauge.model.calibration import RUN_CV, USUAL_S, Calibration, Solver
 from streamgauge.model.cost import TaskCost, contention
-from streamgauge.model.fitted import FittedModel, Ranges, RunPoint
+from streamgauge.model.cost_fit import RUN_CV, USUAL_S, CostFit, Solver
+from streamgauge.model.fitted_query import FittedModel, Ranges, RunPoint
 from streamgauge.model.practice import find_power
-from streamgauge.model.query import PHASES, Noise, Query, Stage
+from streamgauge.model.query import PHASES, Noise, QueryModel, StageModel
 from streamgauge.model.regression import resampled_counts
 from streamgauge.model.rows import OutputCurve
-from streamgauge.model.sample import RunSample, sample_of
+from streamgauge.model.sample import RunSample
 from streamgauge.model.structure import StageData, Structure
-
-if TYPE_CHECKING:
-    from streamgauge.store import StoredRun
 
 DRAWS = 100
 SEED = 20_201_109
-USUAL_RUNS = 4
+# Repeated runs of eight queries gave what is usual, so it counts as a scatter with eight degrees of freedom.
+USUAL_RUNS = 8
 ENOUGH_BATCHES = 20
 # Runs whose tasks differ by more than this factor from those of the others are not of the same query on one machine.
 CONTRADICTION = 1.6
 DEFAULT_DISPATCH_S = 0.001
-
-
-def fit_runs(runs: "Sequence[StoredRun]") -> FittedModel:
-    """Fit the model to stored runs of one query."""
-    return fit_model([sample_of(run) for run in runs])
 
 
 def fit_model(
@@ -81,25 +74,25 @@ class _Fit:
         explored = [sample.explored for sample in samples if sample.explored is not None]
         # What rows cost, and how many come out, is seen best where micro-batches differ most.
         self.varied = Structure([*samples, *explored], slide_s) if explored else self.structure
-        self.calibration = Calibration(self.varied)
+        self.cost_fit = CostFit(self.varied)
 
     def model(self, draws: int) -> FittedModel:
         """Fit everything, then the costs again for other draws of micro-batches."""
-        structure, calibration, samples = self.structure, self.calibration, self.samples
+        structure, cost_fit, samples = self.structure, self.cost_fit, self.samples
         stages = range(structure.stages)
         outputs = [self._output(k) for k in stages]
-        solvers = [calibration.solver(k, calibration.features(k, outputs[k][1])) for k in stages]
+        solvers = [cost_fit.solver(k, cost_fit.features(k, outputs[k][1])) for k in stages]
         every = np.ones(self.varied.batches)
-        costs = [solve(every, np.zeros(len(USUAL_S))) for solve in solvers]
-        grid, likely = calibration.background(costs)
+        costs = [solve(every, np.zeros(len(USUAL_S)), np.zeros(self.varied.processes)) for solve in solvers]
+        grid, likely = cost_fit.background(costs)
         background = float(grid @ likely)
-        outside = calibration.outside(costs, background)
+        outside = cost_fit.outside(costs, background)
         afters = [structure.after(k) for k in stages]
         dispatch_s, return_s = self._driver_times()
-        fitted = [calibration.task_cost(k, costs[k], outside[k][0], background, every) for k in stages]
+        fitted = [cost_fit.task_cost(k, costs[k], outside[k][0], background, every) for k in stages]
         plain = tuple(self._stage(k, outputs[k], afters[k], fitted[k]) for k in stages)
         noise, levels = self._noise(plain, background, *self._gaps(afters, dispatch_s, return_s))
-        query = Query(
+        query = QueryModel(
             stages=plain,
             noise=noise,
             processors=structure.processors,
@@ -117,6 +110,8 @@ class _Fit:
             draws=tuple(self._draw(query, solvers, outside, float(value)) for value in backgrounds),
             ranges=self._ranges(),
             run_cv=_run_cv(levels),
+            run_freedom=USUAL_RUNS + len(levels) - 1,
+            levels=tuple(levels.tolist()),
             is_stateful=structure.is_stateful,
             adapts=all(sample.facts.adapts for sample in samples),
             concerns=self._concerns(levels),
@@ -164,10 +159,12 @@ class _Fit:
             phases.append(np.stack([known[name] for name in PHASES], axis=1))
         return np.concatenate(phases), np.concatenate(gaps)
 
-    def _noise(self, stages: Sequence[Stage], background: float, phases: Floats, gaps: Floats) -> tuple[Noise, Floats]:
+    def _noise(
+        self, stages: Sequence[StageModel], background: float, phases: Floats, gaps: Floats
+    ) -> tuple[Noise, Floats]:
         """Return how micro-batches differ from the fit, and the level of each run: its times by those of the fit."""
         factors, cvs = [], []
-        measured = Calibration(self.structure)
+        measured = CostFit(self.structure)
         expected_all, wall_all = np.zeros(self.structure.batches), np.zeros(self.structure.batches)
         for k, stage in enumerate(stages):
             data = self.structure.data[k]
@@ -194,11 +191,11 @@ class _Fit:
 
     def _draw(
         self,
-        query: Query,
+        query: QueryModel,
         solvers: Sequence[Solver],
         outside: Sequence[tuple[float, float]],
         background: float,
-    ) -> Query:
+    ) -> QueryModel:
         """Return the query with the costs that another draw of the micro-batches gives.
 
         What contention and work outside of tasks make together is known better than each of them.
@@ -209,23 +206,21 @@ class _Fit:
             float(contention(most, background=load, processors=self.structure.processors))
             for load in (query.background, background)
         )
-        stages = []
+        stages, level = [], self.rng.standard_normal(self.varied.processes)
         for k, solve in enumerate(solvers):
-            costs = solve(counts, self.rng.standard_normal(len(USUAL_S)))
+            costs = solve(counts, self.rng.standard_normal(len(USUAL_S)), level)
             value, error = outside[k]
             share = max((1 + value + error * self.rng.standard_normal()) * known / drawn, 1 / drawn) - 1
-            stages.append(
-                replace(query.stages[k], cost=self.calibration.task_cost(k, costs, share, background, counts))
-            )
+            stages.append(replace(query.stages[k], cost=self.cost_fit.task_cost(k, costs, share, background, counts)))
         return replace(query, stages=tuple(stages), background=background)
 
     def _stage(
         self, k: int, output: tuple[OutputCurve, OutputCurve | None], after: tuple[int, ...], cost: TaskCost
-    ) -> Stage:
+    ) -> StageModel:
         structure, kind = self.structure, self.structure.kind(k)
         is_direct = kind == "shuffle" and not structure.reads[k]
         per_event = float(structure.data[k].size.sum() / structure.events.sum())
-        return Stage(
+        return StageModel(
             name=f"stage {k + 1} ({kind})",
             tasks=structure.tasks(k),
             cost=cost,
@@ -258,7 +253,7 @@ class _Fit:
 
 
 def _run_cv(levels: Floats) -> float:
-    """Return how far runs differ from each other; what is usual counts as much as five runs do."""
+    """Return how far runs differ from each other; what is usual counts as much as nine runs do."""
     squares = float(np.sum((np.log(levels) - np.mean(np.log(levels))) ** 2))
     return float(np.sqrt((USUAL_RUNS * RUN_CV**2 + squares) / (USUAL_RUNS + len(levels) - 1)))
 

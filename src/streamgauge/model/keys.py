@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from streamgauge.model.fitted import FittedModel
-from streamgauge.model.query import Query
+from streamgauge.model.fitted_query import FittedModel
+from streamgauge.model.query import QueryModel
 from streamgauge.model.rows import Keys
 
 # How much of the rows may be in other partitions than keys say, so that these still explain a stage.
@@ -26,7 +26,7 @@ def explained_stages(model: FittedModel, measured: Keys) -> tuple[int, ...]:
 def with_keys(model: FittedModel, stages: Collection[int], keys: Keys) -> FittedModel:
     """Return the model of the query when these are the keys of some of its stages."""
 
-    def change(query: Query) -> Query:
+    def change(query: QueryModel) -> QueryModel:
         changed = (replace(stage, keys=keys) if k in stages else stage for k, stage in enumerate(query.stages))
         return replace(query, stages=tuple(changed))
 

@@ -27,7 +27,7 @@ def practice(number: npt.ArrayLike, power: float) -> Floats:
 
 
 def find_power(numbers: Floats, driver_s: Floats, is_new: Floats) -> float:
-    """Return the power by which the driver's times fall; where they do not tell, the usual one.
+    """Return the power by which the driver's times fall; where they do not show it, the usual one.
 
     `is_new` marks the micro-batches that do not follow the one before them.
     """

@@ -15,11 +15,11 @@ import numpy as np
 
 from streamgauge.arrivals.law import Floats
 from streamgauge.model.cost import TaskCost
-from streamgauge.model.fitted import FittedModel
-from streamgauge.model.query import PHASES, UNDISTURBED, Query, Settings
+from streamgauge.model.fitted_query import FittedModel
+from streamgauge.model.query import PHASES, QUIET_SLOWDOWN, QueryModel, Settings
 from streamgauge.model.rows import is_exact_fold
 from streamgauge.model.simulator import Simulation, simulate
-from streamgauge.model.stability import Capacity
+from streamgauge.model.stability import CapacityModel
 from streamgauge.units import format_count, format_duration, format_rate
 from streamgauge.verdict import Verdict
 
@@ -38,7 +38,7 @@ PER_DOUBLING_OF_PARTITIONS = 0.05
 MOST_WIDENING = 0.3
 # This far beyond the measured rows counts as inside.
 MARGIN = 1.25
-# Runs whose rate, rows, cores and partitions are this far away, by logarithms, still tell something.
+# Runs whose rate, rows, cores and partitions are this far away, by logarithms, still count.
 NEAR = 0.5
 _LOW, _HIGH = 0.05, 0.95
 _SKEWED = 1.2
@@ -59,7 +59,8 @@ class Estimate:
         if not len(first) or not len(others):
             return cls(math.nan, math.nan, math.nan)
         value = float(np.median(first))
-        low, high = np.quantile(others, [_LOW, _HIGH])
+        # These order statistics hold one more draw with just that probability, however few there are.
+        low, high = np.quantile(others, [_LOW, _HIGH], method="weibull")
         return cls(value, min(value, float(low)), max(value, float(high)))
 
     def text(self, form: Callable[[float], str]) -> str:
@@ -79,7 +80,8 @@ class Prediction:
 
     `utilisation` is the share of the slots' time in which tasks run, `load` the rate by the sustainable one. An
     unstable query has no lasting latency; the one given is that of a run as long as the settings say. The verdict is
-    pass when the load is sustained, fail when it is not, and unknown with reasons when that cannot be told.
+    pass when the load is sustained, fail when it is not, and unknown, with reasons, when the evidence does not show
+    which.
     """
 
     settings: Settings
@@ -153,7 +155,7 @@ class Prediction:
 
     def rows(self) -> list[tuple[str, str]]:
         """Return what is predicted, as names and texts with intervals."""
-        told: tuple[tuple[str, Estimate, Callable[[float], str]], ...] = (
+        lines: tuple[tuple[str, Estimate, Callable[[float], str]], ...] = (
             ("latency mean", self.latency_mean_s, format_duration),
             ("latency p50", self.latency_p50_s, format_duration),
             ("latency p95", self.latency_p95_s, format_duration),
@@ -163,7 +165,7 @@ class Prediction:
             ("utilisation", self.utilisation, "{:.0%}".format),
             ("sustainable rate", self.sustainable_rate_per_s, format_rate),
         )
-        return [(name, estimate.text(form)) for name, estimate, form in told]
+        return [(name, estimate.text(form)) for name, estimate, form in lines]
 
     def _repr_html_(self) -> str:
         rows = [*self.rows(), ("bottleneck", self.bottleneck), ("verdict", self.verdict.value)]
@@ -193,8 +195,7 @@ def predict(
     rows = _likely_rows(model, settings)
     weights = _run_weights(model, settings, rows)
     outside = _outside(model, settings, rows)
-    run_cv = _level_scatter(model, weights)
-    queries = _drawn_queries(model, run_cv, outside.spread, replications, drawing)
+    queries = _drawn_queries(_levelled(model, weights), weights, outside.spread, replications, drawing)
     simulation = simulate(queries, settings, replications=len(queries), rng=drawing, run_weights=weights)
     capacity = _capacity(model, settings, outside.settings_spread, np.random.default_rng(SEED))
     return _prediction(model, settings, simulation, capacity, outside)
@@ -205,7 +206,8 @@ def likeliest_latency_s(model: FittedModel, settings: Settings) -> float:
     model, settings = _slowed(model, settings), _with_limit(model, settings)
     weights = _run_weights(model, settings, _likely_rows(model, settings))
     drawing = np.random.default_rng(SEED)
-    simulation = simulate([model.query], settings, replications=LIKELIEST, rng=drawing, run_weights=weights)
+    likeliest = _levelled(model, weights).query
+    simulation = simulate([likeliest], settings, replications=LIKELIEST, rng=drawing, run_weights=weights)
     mean, _ = simulation.latency_s(())
     known = mean[np.isfinite(mean)]
     return float(np.median(known)) if len(known) else math.nan
@@ -213,7 +215,7 @@ def likeliest_latency_s(model: FittedModel, settings: Settings) -> float:
 
 def _slowed(model: FittedModel, settings: Settings) -> FittedModel:
     """Return the model on a processor that is slowed as the settings say; its runs count as if nothing had."""
-    factor = settings.slowdown / UNDISTURBED
+    factor = settings.slowdown / QUIET_SLOWDOWN
     return model.changed(lambda query: replace(query, pace=factor * query.pace))
 
 
@@ -222,13 +224,6 @@ def _with_limit(model: FittedModel, settings: Settings) -> Settings:
     if settings.admission_target_s is None and not model.adapts:
         return replace(settings, admission_target_s=math.inf)
     return settings
-
-
-def predict_all(
-    model: FittedModel, settings: Sequence[Settings], *, replications: int = REPLICATIONS
-) -> list[Prediction]:
-    """Predict several settings with the same draws, so that differences between them are not chance."""
-    return [predict(model, each, replications=replications) for each in settings]
 
 
 @dataclass(frozen=True)
@@ -296,20 +291,34 @@ def _weights_at(model: FittedModel, settings: Settings, rate_per_s: float, rows:
     return np.asarray(np.exp(-(distance - distance.min()) / (2 * NEAR**2)))
 
 
+def _levelled(model: FittedModel, weights: Floats) -> FittedModel:
+    """Return the model with the noise of every run at the level that its runs have together, those that count most.
+
+    Otherwise a replication would have the level of one measured run, and its own on top.
+    """
+    logs, noise = np.log(model.levels), model.query.noise
+    ratio = np.exp(weights @ logs / weights.sum() - logs)[noise.run, np.newaxis]
+    level = replace(noise, phases_s=noise.phases_s * ratio, gaps_s=noise.gaps_s * ratio, factors=noise.factors * ratio)
+    return model.changed(lambda query: replace(query, noise=level))
+
+
 def _level_scatter(model: FittedModel, weights: Floats) -> float:
     """Return how far a new run is from the prediction: by its own level, and by those of the runs that were measured.
 
-    Runs that count little hardly help to find the mean level.
+    Where k runs count alike this is 1 + 1/k of the variance between runs; runs that count little hardly help.
     """
     shares = weights / weights.sum()
     return model.run_cv * math.sqrt(1 + float(shares @ shares))
 
 
 def _drawn_queries(
-    model: FittedModel, run_cv: float, spread: float, number: int, rng: np.random.Generator
-) -> list[Query]:
-    """Return the likeliest query some times, then as many draws as asked for."""
-    paces = np.exp(run_cv * rng.standard_normal(number) - run_cv**2 / 2)
+    model: FittedModel, weights: Floats, spread: float, number: int, rng: np.random.Generator
+) -> list[QueryModel]:
+    """Return the likeliest query some times, then as many draws as asked for.
+
+    How far runs differ is known from few of them, so their levels have Student's distribution.
+    """
+    paces = np.exp(_level_scatter(model, weights) * rng.standard_t(model.run_freedom, number))
     scales = np.exp(spread * rng.standard_normal(number) - spread**2 / 2)
     draws = model.draws or (model.query,)
     drawn = [
@@ -319,7 +328,7 @@ def _drawn_queries(
     return [model.query] * LIKELIEST + drawn
 
 
-def _scaled(query: Query, scale: float, pace: float) -> Query:
+def _scaled(query: QueryModel, scale: float, pace: float) -> QueryModel:
     """Return the query with other costs per row, and faster or slower than it is."""
     pace *= query.pace
     if scale == 1.0:
@@ -343,11 +352,11 @@ def _capacity(model: FittedModel, settings: Settings, spread: float, rng: np.ran
     It does not depend on the rate that is asked for: the runs that count are those closest to the limit.
     """
     weights = np.ones(len(model.ranges.runs))
-    likely = Capacity([model.query], settings, run_weights=weights).sustainable_rate_per_s()
+    likely = CapacityModel([model.query], settings, run_weights=weights).sustainable_rate_per_s()
     rows = _limit_rows(settings, float(likely[0]))
     weights = _weights_at(model, settings, float(likely[0]), rows)
-    queries = _drawn_queries(model, _level_scatter(model, weights), spread, CAPACITY_QUERIES, rng)
-    found = Capacity(queries, settings, run_weights=weights).sustainable_rate_per_s()
+    queries = _drawn_queries(_levelled(model, weights), weights, spread, CAPACITY_QUERIES, rng)
+    found = CapacityModel(queries, settings, run_weights=weights).sustainable_rate_per_s()
     if settings.max_rows_per_batch is None:
         beyond = max(1.0, _limit_rows(settings, float(np.median(found))) / (model.ranges.task_rows[1] * MARGIN))
         more = min(MOST_WIDENING, PER_FACTOR_OF_ROWS * math.log(beyond))

@@ -11,20 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from streamgauge.arrivals import parse_law
+from streamgauge.arrivals.admission import admission_target_s
 from streamgauge.arrivals.law import BaseLaw, Floats
 from streamgauge.errors import UsageError
 from streamgauge.model.cost import TaskCost
 from streamgauge.model.rows import Keys, OutputCurve, fold
 from streamgauge.model.state import StateGrowth
+from streamgauge.units import MAX_CORES, MAX_PARTITIONS
 
-# The admission limit aims at micro-batches of this length, or of this many triggers, whichever is longer.
-ADMIT_S = 3.0
-ADMIT_TRIGGERS = 2.0
 # How much longer work takes on average than at best on a processor that nothing else slows: caches are cold.
-UNDISTURBED = 1.08
+QUIET_SLOWDOWN = 1.08
 MAX_SLOWDOWN = 10.0
-MAX_CORES = 1024
-MAX_PARTITIONS = 100_000
 MAX_ROWS = 10**12
 # What the driver does in a micro-batch, beside running its stages; `between` is the time until the next trigger.
 PHASES = (
@@ -57,7 +54,7 @@ class Settings:
     warmup_s: float = 10.0
     machine_cores: int | None = None
     admission_target_s: float | None = None
-    slowdown: float = UNDISTURBED
+    slowdown: float = QUIET_SLOWDOWN
 
     def __post_init__(self) -> None:
         _check_number("--rate", self.rate_per_s, "events per second", minimum=0.0, is_open=True)
@@ -69,7 +66,7 @@ class Settings:
         _check_count("--source-partitions", self.source_partitions, "partitions", MAX_PARTITIONS)
         _check_count("--max-rows-per-batch", self.max_rows_per_batch, "rows", MAX_ROWS)
         if not 1 <= self.slowdown <= MAX_SLOWDOWN:
-            remedy = f"use 1 to {MAX_SLOWDOWN:g}; {UNDISTURBED} is a processor that nothing else slows"
+            remedy = f"use 1 to {MAX_SLOWDOWN:g}; {QUIET_SLOWDOWN} is a processor that nothing else slows"
             raise UsageError(f"{self.slowdown:g} is no slowdown", where="--slowdown", remedy=remedy)
         _ = self.law
 
@@ -88,7 +85,7 @@ class Settings:
         """How long a micro-batch may take, about, when more events wait than it can hold."""
         if self.admission_target_s is not None:
             return self.admission_target_s
-        return max(ADMIT_S, ADMIT_TRIGGERS * self.trigger_s)
+        return admission_target_s(self.trigger_s)
 
     def tasks(self, tasks: Tasks) -> int:
         """Return how many tasks a stage has."""
@@ -110,15 +107,15 @@ def _check_count(where: str, value: int | None, unit: str, most: int) -> None:
 
 
 @dataclass(frozen=True)
-class Stage:
+class StageModel:
     """One stage of the query.
 
     It reads the outputs of the stages in `reads`; without any, `per_event` rows for each event of the micro-batch,
-    which is 0 for a static table. It starts when the stages in `after` have finished. `shares` tell how its
-    input is spread over the partitions that were measured; none means evenly, and `keys`, where they are known, tell it
-    for any number of partitions. `output` is what a task writes by what
-    it reads; a stage that writes the rows of a window when the watermark closes it has `closing` instead: rows of all
-    its tasks by the events of the window's slide.
+    which is 0 for a static table. It starts when the stages in `after` have finished. `shares` say how its
+    input is spread over the partitions that were measured; none means evenly, and `keys`, where they are known, decide
+    it for any number of partitions. `output` is what a task writes by what it reads; a stage that writes the rows of a
+    window when the watermark closes it has `closing` instead: rows of all its tasks by the events of the window's
+    slide.
     """
 
     name: str
@@ -145,7 +142,7 @@ class Noise:
 
     `phases_s` has a column per entry of `PHASES`, `gaps_s` one per stage: the time from when it could start until its
     first task is handed out. `factors` multiply the times of all tasks of a stage, and are about 1.
-    `run` tells which rows belong together; a simulation takes blocks of about `block` rows that follow each other,
+    `run` says which rows belong together; a simulation takes blocks of about `block` rows that follow each other,
     so slow times stay slow times. `task_cv` is how far tasks of one stage and micro-batch scatter. `numbers` are those
     of the micro-batches in their runs, and `power` is that of their number with which phases and gaps fall.
     """
@@ -173,14 +170,14 @@ class Noise:
 
 
 @dataclass(frozen=True)
-class Query:
+class QueryModel:
     """A query and the machine that runs it.
 
     `background` is the number of processors that are busy beside tasks, `slide_s` that of event-time windows. All
     times are multiplied by `pace`: one run is a little slower or faster than another.
     """
 
-    stages: tuple[Stage, ...]
+    stages: tuple[StageModel, ...]
     noise: Noise
     processors: int
     background: float = 0.0

@@ -71,13 +71,6 @@ def mg1_wait_s(arrivals_per_s: float, service_s: float, service_cv: float) -> fl
     return load * service_s * (1 + service_cv**2) / (2 * (1 - load))
 
 
-def kingman_wait_s(arrivals_per_s: float, service_s: float, arrival_cv: float, service_cv: float) -> float:
-    """Return about the mean time before service in G/G/1, near saturation (Kingman 1961)."""
-    load = arrivals_per_s * service_s
-    _check_load(load)
-    return load * service_s * (arrival_cv**2 + service_cv**2) / (2 * (1 - load))
-
-
 def _check_load(load: float) -> None:
     if not 0 <= load < 1:
         raise ValueError(f"a queue with a load of {load:g} has no mean")
@@ -100,7 +93,7 @@ def lognormal(mean_s: float, cv: float) -> Sampler:
 
 
 @dataclass(frozen=True)
-class Gate:
+class TupleGate:
     """Collects lists until there are `limit` of them, or until a timer fires that knows nothing of them.
 
     The timer fires every `flush_s`, or, when `timer` is exponential, at random with that mean.
@@ -149,7 +142,7 @@ def simulate_queue(
     rng: np.random.Generator,
     servers: int = 1,
     list_size: int = 1,
-    gate: Gate | None = None,
+    gate: TupleGate | None = None,
 ) -> QueueResult:
     """Simulate a first-come-first-served queue from empty; `arrivals` counts lists, `service` is that of one tuple."""
     if gate is not None:
@@ -191,7 +184,7 @@ def _means(tuples: int, waited_s: float, served_s: float) -> QueueResult:
 
 
 def _gated(
-    interarrival: Sampler, service: Sampler, arrivals: int, list_size: int, gate: Gate, rng: np.random.Generator
+    interarrival: Sampler, service: Sampler, arrivals: int, list_size: int, gate: TupleGate, rng: np.random.Generator
 ) -> QueueResult:
     arrived_s = np.cumsum(interarrival(rng, arrivals))
     released_s = _released(arrived_s, gate, rng)
@@ -201,7 +194,7 @@ def _gated(
     return _means(arrivals * list_size, waited_s + inside_s, served_s)
 
 
-def _released(arrived_s: Floats, gate: Gate, rng: np.random.Generator) -> Floats:
+def _released(arrived_s: Floats, gate: TupleGate, rng: np.random.Generator) -> Floats:
     """Return when each list leaves the gate: with the one that fills it, or when the timer fires.
 
     The timer empties the gate, so lists between two firings fill it on their own, `limit` at a time.
@@ -217,7 +210,7 @@ def _released(arrived_s: Floats, gate: Gate, rng: np.random.Generator) -> Floats
     return np.where(is_filled, arrived_s[last], fired_s[turn])
 
 
-def _firings(until_s: float, gate: Gate, rng: np.random.Generator) -> Floats:
+def _firings(until_s: float, gate: TupleGate, rng: np.random.Generator) -> Floats:
     """Return the times at which the timer fires, the first one after the end included."""
     if gate.timer == "periodic":
         return np.asarray((np.arange(math.ceil(until_s / gate.flush_s) + 2) + rng.random()) * gate.flush_s, np.float64)

@@ -18,12 +18,16 @@ _PERSISTENCE = np.arange(0.0, 0.96, 0.1)
 
 
 @dataclass(frozen=True)
-class CostFit:
-    """Coefficients, the weight that each observation ended with, and the relative scatter around the fit."""
+class RegressionFit:
+    """Coefficients, the weight that each observation ended with, and the relative scatter around the fit.
+
+    `levels` is what a standard deviation of the level of each run adds to each observation.
+    """
 
     coefficients: Floats
     weights: Floats
     scatter: float
+    levels: Floats
 
 
 def nonnegative(gram: Floats, moment: Floats) -> Floats:
@@ -51,24 +55,57 @@ def nonnegative(gram: Floats, moment: Floats) -> Floats:
     return best
 
 
-def solve_costs(design: Floats, seconds: Floats, weights: Floats, prior: Floats, prior_weights: Floats) -> Floats:
-    """Return the non-negative coefficients of a weighted regression with prior values of the coefficients."""
+def level_columns(expected: Floats, run: npt.NDArray[Any], cv: float) -> Floats:
+    """Return what one standard deviation of the level of each run adds to the expected values.
+
+    All runs together are as fast as they are, so only differences between their levels count; one run has none.
+    """
+    member = run[:, np.newaxis] == np.unique(run)
+    return np.asarray(cv * expected[:, np.newaxis] * (member - 1.0 / member.shape[1]))
+
+
+def solve_costs(
+    design: Floats, seconds: Floats, weights: Floats, prior: Floats, prior_weights: Floats, levels: Floats | None = None
+) -> Floats:
+    """Return the non-negative coefficients of a weighted regression with prior values of the coefficients.
+
+    `levels` are columns whose coefficients are normal with the standard deviation 1: this is the generalised least
+    squares of a model with random effects (Henderson 1975).
+    """
     # Columns of very different size are brought to one scale first.
     scale = np.maximum(np.abs(design).max(axis=0), 1e-300)
     scaled = design / scale
     weighted = scaled * weights[:, np.newaxis]
     own = prior_weights / scale**2
-    gram = scaled.T @ weighted + np.diag(own)
-    return np.asarray(nonnegative(gram, weighted.T @ seconds + own * prior * scale) / scale)
+    gram, moment = scaled.T @ weighted, weighted.T @ seconds
+    if levels is not None:
+        gram = gram - (weighted.T @ levels) @ found_levels(levels, weights, scaled)
+        moment = moment - (weighted.T @ levels) @ found_levels(levels, weights, seconds)
+    return np.asarray(nonnegative(gram + np.diag(own), moment + own * prior * scale) / scale)
+
+
+def found_levels(levels: Floats, weights: Floats, left: Floats) -> Floats:
+    """Return the likeliest coefficients of the levels for what is left of the observations."""
+    weighted = levels * weights[:, np.newaxis]
+    return np.asarray(np.linalg.solve(np.eye(levels.shape[1]) + levels.T @ weighted, weighted.T @ left))
 
 
 def fit_costs(
-    design: Floats, seconds: Floats, counts: Floats, *, prior: Floats, prior_sd: Floats, floor_s: float = 1e-3
-) -> CostFit:
+    design: Floats,
+    seconds: Floats,
+    counts: Floats,
+    *,
+    prior: Floats,
+    prior_sd: Floats,
+    run: npt.NDArray[Any],
+    run_cv: float,
+    floor_s: float = 1e-3,
+) -> RegressionFit:
     """Fit seconds = design @ coefficients by Huber's regression of relative residuals.
 
     `counts` says how much an observation is worth before its residual is known. A prior with an infinite standard
-    deviation says nothing.
+    deviation says nothing. All observations of a run are slower or faster together, by `run_cv`: without that, a slow
+    run whose micro-batches are large because it is slow would pass for the cost of rows.
     """
     prior_weights = np.where(np.isfinite(prior_sd), 1.0 / prior_sd**2, 0.0)
     expected = np.maximum(seconds, floor_s)
@@ -76,12 +113,16 @@ def fit_costs(
     coefficients = np.zeros(design.shape[1])
     for _ in range(_ROUNDS):
         weights = counts * robust / (scatter * expected) ** 2
-        coefficients = solve_costs(design, seconds, weights, prior, prior_weights)
+        levels = level_columns(expected, run, run_cv)
+        coefficients = solve_costs(design, seconds, weights, prior, prior_weights, levels)
         expected = np.maximum(design @ coefficients, floor_s)
-        residuals = (seconds - expected) / expected
+        own = levels @ found_levels(levels, weights, seconds - expected)
+        residuals = (seconds - own - expected) / expected
         scatter = max(_NORMAL_MAD * float(np.median(np.abs(residuals))), 0.01)
         robust = np.minimum(1.0, _HUBER * scatter / np.maximum(np.abs(residuals), 1e-12))
-    return CostFit(coefficients, counts * robust / (scatter * expected) ** 2, scatter)
+    return RegressionFit(
+        coefficients, counts * robust / (scatter * expected) ** 2, scatter, level_columns(expected, run, run_cv)
+    )
 
 
 def slope_between(x: Floats, y: Floats, run: npt.NDArray[Any], cv: float) -> tuple[float, float]:
@@ -89,7 +130,7 @@ def slope_between(x: Floats, y: Floats, run: npt.NDArray[Any], cv: float) -> tup
     runs = np.unique(run)
     mean_x = np.array([x[run == number].mean() for number in runs])
     mean_y = np.array([y[run == number].mean() for number in runs])
-    if len(runs) < 2 or float(np.ptp(mean_x)) <= 0.05 * float(mean_x.mean()) or not np.all(mean_y > 0):
+    if float(np.ptp(mean_x)) <= 0.05 * float(mean_x.mean()) or not np.all(mean_y > 0):
         return 1.0, float("inf")
     weights = 1.0 / (cv * mean_y) ** 2
     centred = mean_x - float(weights @ mean_x) / float(weights.sum())
@@ -140,7 +181,7 @@ def _robust_slope(x: Floats, y: Floats) -> tuple[float, float, float]:
     return unexplained, slope, float(np.sqrt(unexplained / max(1.0, float(weights.sum()) - 3) / spread))
 
 
-def resampled_counts(run: npt.NDArray[Any], rng: np.random.Generator, *, block: int = 5) -> Floats:
+def resampled_counts(run: npt.NDArray[Any], rng: np.random.Generator, *, block: int = 10) -> Floats:
     """Return how often each micro-batch is drawn when each run is drawn again in blocks of neighbours."""
     counts = np.zeros(len(run))
     for number in np.unique(run):

@@ -119,12 +119,6 @@ class Keys:
         return np.asarray(held / held.sum())
 
 
-def rehash(partitions: int, weights: npt.ArrayLike, *columns: npt.ArrayLike) -> Floats:
-    """Return the share of each partition when keys with these weights are sent to them."""
-    arrays = tuple(np.atleast_1d(np.asarray(column)) for column in columns)
-    return Keys(arrays, np.asarray(weights, dtype=np.float64)).shares(partitions)
-
-
 def fold(shares: npt.ArrayLike, partitions: int) -> Floats:
     """Return the shares for another number of partitions.
 
@@ -142,7 +136,7 @@ def fold(shares: npt.ArrayLike, partitions: int) -> Floats:
 
 
 def is_exact_fold(measured: int, partitions: int) -> bool:
-    """Tell whether measured shares determine those of another number of partitions."""
+    """Return whether measured shares determine those of another number of partitions."""
     return measured % partitions == 0
 
 

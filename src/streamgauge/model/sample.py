@@ -1,29 +1,22 @@
-"""What the model takes from a stored run: its micro-batches, and the tasks of each stage as a table.
+"""What the model takes from a run: its measured micro-batches, and the tasks of each stage as a table.
 
-Only micro-batches that hold events, belong to the measured time, and have the stages and tasks that most have, are
-taken; so every stage has one row per micro-batch and one column per task. Times are those of a processor that nothing
-else slows.
+Only micro-batches that have the stages and tasks that most have are taken; so every stage has one row per micro-batch
+and one column per task. Times are those of a processor that nothing else slows.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from streamgauge.arrivals.law import Floats
 from streamgauge.errors import InvalidExperimentError
-from streamgauge.measure import find_steady_state, is_level
-from streamgauge.model.query import UNDISTURBED
-from streamgauge.workloads import catalogue
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from streamgauge.store import StoredRun
+from streamgauge.measure import SteadyState
+from streamgauge.model.query import QUIET_SLOWDOWN
 
 Columns = Mapping[str, npt.NDArray[Any]]
 
@@ -36,8 +29,6 @@ BATCH_COLUMNS = (
     "batch_id", "started_us", "emitted_us", "finished_us", "events", "duration_s", "watermark_us", "state_rows",
     *(f"{name}_s" for name in PHASE_COLUMNS),
 )  # fmt: skip
-# Imported runs have no latencies.
-LATENCY_COLUMN = "end_to_end_latency_mean_s"
 MIN_BATCHES = 8
 # Java counts how often something is done: until it has compiled what the driver does in every micro-batch, about this
 # many of them have passed, however long each is.
@@ -50,11 +41,11 @@ MAX_PAUSE_S = 0.25
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What was chosen for a run, and the time in which it was measured, in microseconds since the epoch.
+    """What was chosen for a run.
 
     `slide_s` is that of event-time windows whose rows are written when they close. `adapts` says that the source has
     an admission limit that adapts, as the embedded one has. `slowdown` is by how much something else slowed the
-    processor, None where nobody looked.
+    processor, None where it was not measured.
     """
 
     run_id: str
@@ -64,9 +55,6 @@ class RunFacts:
     trigger_s: float
     source_partitions: int
     shuffle_partitions: int
-    from_us: int
-    until_us: int
-    level: bool = True
     slide_s: float | None = None
     adapts: bool = True
     slowdown: float | None = None
@@ -102,7 +90,7 @@ class RunSample:
 
     `between_s` is how much later than it could the next trigger starts; `watermark_s` and `watermark_before_s` are
     those of the micro-batch and of the one before it, not a number where there is none. `concerns` say why the sample
-    may not stand for the query. `explored` are micro-batches of other sizes after the load: they tell what rows cost,
+    may not stand for the query. `explored` are micro-batches of other sizes after the load: they show what rows cost,
     and nothing of how the query behaves under the load. `numbers` are Spark's numbers of the micro-batches, from 0 on.
     """
 
@@ -137,38 +125,7 @@ class RunSample:
         return float(self.events[1:].sum()) / span_s if span_s > 0 else float("nan")
 
 
-def sample_of(stored: "StoredRun", *, least: int = MIN_BATCHES) -> RunSample:
-    """Read the sample of a stored run; a run that cannot be used is refused with the reason.
-
-    `least` is how many micro-batches it must have.
-    """
-    document = stored.document
-    load, configuration = document.get("load"), document.get("configuration")
-    if not load or not configuration:
-        raise _unusable(stored, "the run ended before any event was offered")
-    tables = {name: stored.table(name) for name in ("batches", "tasks")}
-    for name, table in tables.items():
-        if table is None or table.num_rows == 0:
-            raise _unusable(stored, f"the run has no {name}")
-    try:
-        batches, tasks = (
-            _columns(tables[n], names) for n, names in (("batches", BATCH_COLUMNS), ("tasks", TASK_COLUMNS))
-        )
-        facts = _facts(stored, configuration, load, int(batches["emitted_us"].min()))
-    except (KeyError, TypeError, ValueError) as error:
-        raise _unusable(stored, f"a table or the configuration lacks {error}") from error
-    try:
-        sample = make_sample(facts, batches, tasks, least=least)
-    except InvalidExperimentError as error:
-        raise _unusable(stored, error.what) from error
-    more, more_tasks = (stored.table(name) for name in ("explored", "explored_tasks"))
-    if more is not None and more_tasks is not None:
-        explored, explored_tasks = _columns(more, BATCH_COLUMNS), _columns(more_tasks, TASK_COLUMNS)
-        sample = with_explored(sample, batches, explored, explored_tasks)
-    return undisturbed(sample)
-
-
-def undisturbed(sample: RunSample) -> RunSample:
+def as_if_quiet(sample: RunSample) -> RunSample:
     """Return the sample with the times of a processor that nothing else slows.
 
     All times are longer by the slowdown: those of tasks, and those of the driver. When micro-batches began, and what
@@ -176,7 +133,7 @@ def undisturbed(sample: RunSample) -> RunSample:
     """
     if sample.facts.slowdown is None:
         return sample
-    share = UNDISTURBED / sample.facts.slowdown
+    share = QUIET_SLOWDOWN / sample.facts.slowdown
     stages = tuple(
         replace(stage, **{name: share * getattr(stage, name) for name in ("launched_s", "finished_s", "cpu_s")})
         for stage in sample.stages
@@ -187,77 +144,28 @@ def undisturbed(sample: RunSample) -> RunSample:
         phases_s={name: share * phase_s for name, phase_s in sample.phases_s.items()},
         between_s=share * sample.between_s,
         stages=stages,
-        explored=None if sample.explored is None else undisturbed(sample.explored),
+        explored=None if sample.explored is None else as_if_quiet(sample.explored),
     )
 
 
-def _unusable(stored: "StoredRun", what: str) -> InvalidExperimentError:
-    remedy = "choose a run that was measured with tasks, such as one of `streamgauge run`"
-    return InvalidExperimentError(what, where=str(stored.path), remedy=remedy)
+def make_sample(
+    facts: RunFacts,
+    batches: Columns,
+    tasks: Columns,
+    measured: Collection[int],
+    *,
+    steady: SteadyState | None = None,
+    least: int = MIN_BATCHES,
+) -> RunSample:
+    """Join the tasks to the `measured` micro-batches, given by their numbers.
 
-
-def _columns(table: "pa.Table", names: tuple[str, ...]) -> dict[str, npt.NDArray[Any]]:
-    missing = [name for name in names if name not in table.column_names]
-    if missing:
-        raise KeyError(", ".join(missing))
-    found = [name for name in (*names, LATENCY_COLUMN) if name in table.column_names]
-    return {name: table.column(name).to_numpy(zero_copy_only=False) for name in found}
-
-
-def _facts(stored: "StoredRun", configuration: Mapping[str, Any], load: Mapping[str, Any], first_us: int) -> RunFacts:
-    cores = int(load["cores"])
-    environment = stored.document.get("environment") or {}
-    is_offline = configuration.get("load") == "offline"
-    from_us = int(load["origin_us"] + 1e6 * float(configuration.get("warmup_s") or 0.0))
-    until_us = int(load["closed_us"])
-    is_observed = configuration.get("load") == "observed"
-    if is_observed:
-        # Nobody told how long such a query warms up; its first micro-batch is the slowest.
-        from_us = first_us + 1
-    return RunFacts(
-        run_id=stored.run_id,
-        workload=str(stored.document["workload"]),
-        cores=cores,
-        processors=max(cores, int(environment.get("cores") or cores)),
-        trigger_s=float(configuration.get("trigger_s") or 0.0),
-        source_partitions=int(configuration.get("source_partitions") or cores),
-        shuffle_partitions=int(configuration.get("shuffle_partitions") or cores),
-        # All events of an offline load exist when it begins, so its times say nothing about when it is measured.
-        from_us=until_us if is_offline else from_us,
-        until_us=2**62 if is_offline else until_us,
-        level=is_offline or _is_level(stored, load, from_us, until_us),
-        slide_s=_slide_s(stored.document, configuration, load),
-        adapts=not is_observed,
-        slowdown=((stored.document.get("summary") or {}).get("resources") or {}).get("slowdown"),
-    )
-
-
-def _slide_s(document: Mapping[str, Any], configuration: Mapping[str, Any], load: Mapping[str, Any]) -> float | None:
-    """Return the slide of the windows of a workload of the catalogue, when it writes them as they close."""
-    workload = catalogue().get(str(document["workload"]))
-    if workload is None or workload.window is None or load.get("output_mode") != "append":
-        return None
-    try:
-        return float(workload.window(workload.parameters(**(configuration.get("parameters") or {}))).slide_s)
-    except (TypeError, ValueError):
-        return None
-
-
-def _is_level(stored: "StoredRun", load: Mapping[str, Any], from_us: int, until_us: int) -> bool:
-    try:
-        return is_level(stored.schedule(), int(load["origin_us"]), from_us, until_us)
-    except InvalidExperimentError:
-        return True  # an imported run has no law to ask
-
-
-def make_sample(facts: RunFacts, batches: Columns, tasks: Columns, *, least: int = MIN_BATCHES) -> RunSample:
-    """Join micro-batches and tasks; columns are named as in the tables of a run directory."""
+    Columns are named as in the tables of a run directory. `steady` is the steady state that was found for them, None
+    where none was looked for; `least` is how many micro-batches with all their tasks there must be.
+    """
     order = np.argsort(batches["batch_id"], kind="stable")
     batches = {name: column[order] for name, column in batches.items()}
     stages_of = _stages_by_batch(tasks)
-    inside = (batches["events"] > 0) & (batches["emitted_us"] >= facts.from_us)
-    inside &= batches["emitted_us"] <= facts.until_us
-    rows = np.flatnonzero(inside)
+    rows = np.flatnonzero(np.isin(batches["batch_id"], list(measured)))
     shapes = {int(row): _shape(stages_of.get(int(batches["batch_id"][row]))) for row in rows}
     whole = [row for row, shape in shapes.items() if shape]
     if len(whole) < least:
@@ -270,9 +178,9 @@ def make_sample(facts: RunFacts, batches: Columns, tasks: Columns, *, least: int
     concerns = []
     if len(alike) < len(rows) / 2:
         concerns.append(f"only {len(alike)} of {len(rows)} micro-batches of {facts.run_id} have the same stages")
-    kept, concern = _settled(facts, batches, alike)
-    concerns += [concern] if concern else []
-    return _sample(facts, batches, kept, stages_of, tuple(concerns))
+    if steady is not None and steady.change is not None and abs(steady.change) > MAX_CHANGE:
+        concerns.append(f"{facts.run_id} has {steady.reason}")
+    return _sample(facts, batches, alike, stages_of, tuple(concerns))
 
 
 def with_explored(sample: RunSample, batches: Columns, explored: Columns, tasks: Columns) -> RunSample:
@@ -315,25 +223,6 @@ def _shape(stages: Stages | None) -> tuple[int, ...]:
     sizes = [len(part["partition"]) for _, part in sorted(stages.items())]
     expected = [int(part["stage_tasks"][0]) for _, part in sorted(stages.items())]
     return tuple(sizes) if sizes == expected else ()
-
-
-def _settled(
-    facts: RunFacts, batches: Columns, rows: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], str | None]:
-    """Drop what comes before the steady state; a load that varies has none."""
-    if not facts.level:
-        return rows, None
-    steady = find_steady_state(_level_s(batches)[rows])
-    moves = steady.change is not None and abs(steady.change) > MAX_CHANGE
-    concern = f"{facts.run_id} has {steady.reason}" if moves else None
-    return rows[steady.cut :], concern
-
-
-def _level_s(batches: Columns) -> Floats:
-    """Return what the steady state is looked for in: latencies, as a run's summary does, or durations without them."""
-    latency_s = np.array([np.nan if v is None else v for v in batches.get(LATENCY_COLUMN, ())], dtype=np.float64)
-    is_known = len(latency_s) == len(batches["duration_s"])
-    return np.where(np.isfinite(latency_s), latency_s, batches["duration_s"]) if is_known else batches["duration_s"]
 
 
 def _sample(
@@ -381,8 +270,7 @@ def _stage_sample(parts: list[dict[str, npt.NDArray[Any]]], started_us: npt.NDAr
 
 
 def _watermarks_s(watermark_us: npt.NDArray[Any]) -> Floats:
-    """Return watermarks in seconds; a column without any may be of any type."""
-    values = np.array([np.nan if value is None else value for value in watermark_us], dtype=np.float64) / 1e6
+    values = watermark_us.astype(np.float64) / 1e6
     # Before the first event Spark reports the beginning of time.
     return np.where(values > 0, values, np.nan)
 

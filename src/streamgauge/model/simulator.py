@@ -14,7 +14,7 @@ import numpy.typing as npt
 from streamgauge.arrivals.law import Floats
 from streamgauge.model.cost import contention
 from streamgauge.model.practice import practice
-from streamgauge.model.query import PHASES, Noise, Query, Settings, Stage
+from streamgauge.model.query import PHASES, Noise, QueryModel, Settings, StageModel
 from streamgauge.model.rows import rows_out
 from streamgauge.model.schedule import makespan, run_stage
 from streamgauge.model.trigger import POLL_S, AdmissionLimit, ArrivalCurve, Offering, next_start
@@ -44,10 +44,10 @@ class Execution:
 class _StagePlan:
     """A stage with the parameters of all replications, for given settings."""
 
-    def __init__(self, number: int, queries: Sequence[Query], settings: Settings, processors: int) -> None:
+    def __init__(self, number: int, queries: Sequence[QueryModel], settings: Settings, processors: int) -> None:
         stage = queries[0].stages[number]
         self.number = number
-        self.stage: Stage = stage
+        self.stage: StageModel = stage
         self.tasks = settings.tasks(stage.tasks)
         self.shares = stage.shares_for(self.tasks)[:, np.newaxis]
         stages = [query.stages[number] for query in queries]
@@ -77,10 +77,10 @@ class _StagePlan:
         return rows_out(self.per_row, most, rows)
 
 
-class Machine:
+class SimulatedMachine:
     """Executes micro-batches of given sizes under given settings; a column per replication."""
 
-    def __init__(self, queries: Sequence[Query], settings: Settings, rng: np.random.Generator) -> None:
+    def __init__(self, queries: Sequence[QueryModel], settings: Settings, rng: np.random.Generator) -> None:
         first = queries[0]
         processors = settings.machine_cores or max(first.processors, settings.cores)
         self.stages = [_StagePlan(k, queries, settings, processors) for k in range(len(first.stages))]
@@ -267,7 +267,7 @@ class Simulation:
 
 
 def simulate(
-    queries: Sequence[Query],
+    queries: Sequence[QueryModel],
     settings: Settings,
     *,
     replications: int,
@@ -291,7 +291,7 @@ class _Loop:
 
     def __init__(
         self,
-        queries: Sequence[Query],
+        queries: Sequence[QueryModel],
         settings: Settings,
         curve: ArrivalCurve,
         rng: np.random.Generator,
@@ -299,7 +299,7 @@ class _Loop:
     ) -> None:
         lanes = len(queries)
         self.query, self.settings, self.curve, self.rng = queries[0], settings, curve, rng
-        self.machine = Machine(queries, settings, rng)
+        self.machine = SimulatedMachine(queries, settings, rng)
         self.walk = NoiseWalk(queries[0].noise, lanes, rng, run_weights)
         self.offering = Offering.start(curve, lanes, rng)
         self.admission = AdmissionLimit(lanes, fixed=settings.max_rows_per_batch, target_s=settings.target_s)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from streamgauge.arrivals.admission import MIN_ADMITTED
 from streamgauge.arrivals.law import Floats
-from streamgauge.model.query import Query, Settings
-from streamgauge.model.simulator import Machine, NoiseWalk
-from streamgauge.model.trigger import MIN_ADMITTED
+from streamgauge.model.query import QueryModel, Settings
+from streamgauge.model.simulator import NoiseWalk, SimulatedMachine
 
 # Micro-batches this long stand for those without any limit.
 _LONG_S = 1000.0
@@ -26,7 +26,7 @@ _ROUNDS = 20
 
 
 @dataclass(frozen=True)
-class Line:
+class BatchLine:
     """A micro-batch of N rows takes `fixed_s` + `per_row_s` N, of which `after_s` pass after the sink's commit."""
 
     fixed_s: float
@@ -34,13 +34,13 @@ class Line:
     after_s: float = 0.0
 
     def is_stable(self, rate_per_s: float) -> bool:
-        """Tell whether micro-batches stop growing; this does not depend on the trigger."""
+        """Return whether micro-batches stop growing; this does not depend on the trigger."""
         return self.per_row_s * rate_per_s < 1
 
     def period_s(self, rate_per_s: float, trigger_s: float = 0.0) -> float:
         """Return the time from trigger to trigger; infinity when it grows without end.
 
-        >>> Line(200.0, 0.05).period_s(10.0), Line(200.0, 0.05).period_s(10.0, 1000.0)
+        >>> BatchLine(200.0, 0.05).period_s(10.0), BatchLine(200.0, 0.05).period_s(10.0, 1000.0)
         (400.0, 1000.0)
         """
         if not self.is_stable(rate_per_s):
@@ -55,7 +55,7 @@ class Line:
     def mean_latency_s(self, rate_per_s: float, trigger_s: float = 0.0) -> float:
         """Return the mean latency: half a period until the trigger, then the micro-batch until its commit.
 
-        >>> Line(200.0, 0.05).mean_latency_s(10.0), Line(200.0, 0.05).mean_latency_s(10.0, 1000.0)
+        >>> BatchLine(200.0, 0.05).mean_latency_s(10.0), BatchLine(200.0, 0.05).mean_latency_s(10.0, 1000.0)
         (600.0, 1200.0)
         """
         return self.period_s(rate_per_s, trigger_s) / 2 + self.duration_s(rate_per_s, trigger_s) - self.after_s
@@ -79,16 +79,16 @@ def per_row_s(per_row_s_of_stages: Sequence[float], largest_shares: Sequence[flo
     return sum(max(cost / slots, cost * share) for cost, share in pairs)
 
 
-class Capacity:
+class CapacityModel:
     """The mean period of micro-batches by their size, for several queries at once; the same noise for every size."""
 
     def __init__(
-        self, queries: Sequence[Query], settings: Settings, *, draws: int = 16, seed: int = 1,
+        self, queries: Sequence[QueryModel], settings: Settings, *, draws: int = 16, seed: int = 1,
         run_weights: Floats | None = None,
     ) -> None:  # fmt: skip
         rng = np.random.default_rng(seed)
         lanes = [query for query in queries for _ in range(draws)]
-        self._machine = Machine(lanes, settings, rng)
+        self._machine = SimulatedMachine(lanes, settings, rng)
         self._walk = NoiseWalk(queries[0].noise, len(lanes), rng, run_weights)
         self._row = self._walk.step()
         self._pace = np.array([query.pace for query in lanes])

@@ -54,6 +54,10 @@ class Structure:
         self.samples = samples
         self.run = np.concatenate([np.full(s.batches, k) for k, s in enumerate(samples)])
         self.batches = len(self.run)
+        # Micro-batches after the load are samples of their own, and have the level of their run.
+        names = list(dict.fromkeys(s.facts.run_id for s in samples))
+        self.process = np.array([names.index(s.facts.run_id) for s in samples])[self.run]
+        self.processes = len(names)
         self.is_new = np.concatenate([np.append(1.0, np.zeros(s.batches - 1)) for s in samples])
         self.events = np.concatenate([s.events for s in samples])
         self.cores = np.concatenate([np.full(s.batches, s.facts.cores) for s in samples])
@@ -77,7 +81,7 @@ class Structure:
         return np.concatenate([getattr(s.stages[k], name).sum(axis=1) for s in self.samples])
 
     def _find_sources(self) -> list[bool]:
-        """Tell which stages read the events of the micro-batch.
+        """Return which stages read the events of the micro-batch.
 
         They read no shuffle, and what they read grows with the events; a static table does not grow. Where
         micro-batches are alike, it is the stage that works most.
@@ -191,7 +195,7 @@ class Structure:
         )
 
     def _keys_are_met(self) -> bool:
-        """Tell whether the tasks of the source write no more rows when they read more."""
+        """Return whether the tasks of the source write no more rows when they read more."""
         return any(
             np.isfinite(curve.most) and float(np.mean(self.data[k].written)) > 0.9 * curve.most
             for k, curve in enumerate(self.curves)
@@ -282,7 +286,7 @@ def _fit_curve(rows: Floats, written: Floats) -> OutputCurve:
         return OutputCurve(10 * straight.per_row, float(np.mean(y)))
     low, high = np.quantile(x, [0.05, 0.95])
     if high < _BEND * low:
-        # Where rows hardly vary, a bend cannot be told from chance.
+        # Where rows hardly vary, a bend cannot be distinguished from chance.
         return straight
     some = slice(None, None, -(-len(x) // _CURVE_POINTS))
     x, y = x[some], y[some]

@@ -3,21 +3,18 @@
 All functions take arrays: one value per replication.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
-from streamgauge.arrivals import Constant, Poisson, Schedule
+from streamgauge.arrivals import Constant, Poisson
+from streamgauge.arrivals.admission import FIRST_ADMITTED, MIN_ADMITTED
 from streamgauge.arrivals.law import STEP_S, BaseLaw, Floats
 
 # Spark looks for new events this often when a trigger found none.
 POLL_S = 0.01
-# The limits of the embedded source.
-FIRST_ADMITTED = 500_000
-MIN_ADMITTED = 1_000
 # A start that misses a multiple of the interval only by rounding counts as that multiple.
 _ROUNDING = 1e-9
 
@@ -36,14 +33,6 @@ def next_start(started_s: npt.ArrayLike, ended_s: npt.ArrayLike, trigger_s: floa
         return ended
     due = (np.floor(np.asarray(started_s) / trigger_s + _ROUNDING) + 1) * trigger_s
     return np.maximum(ended, due)
-
-
-def trigger_starts(durations_s: Iterable[float], trigger_s: float, *, first_s: float = 0.0) -> list[float]:
-    """Return the starts of successive triggers, and that of the one after them."""
-    starts = [first_s]
-    for duration_s in durations_s:
-        starts.append(float(next_start(starts[-1], starts[-1] + duration_s, trigger_s)))
-    return starts
 
 
 @dataclass(frozen=True)
@@ -66,11 +55,6 @@ class ArrivalCurve:
             time_s = np.append(np.arange(0.0, load_s, STEP_S), load_s)
         count = np.maximum.accumulate(law.integral(time_s))
         return cls(time_s, count, _random_share(law, load_s))
-
-    @classmethod
-    def from_schedule(cls, schedule: Schedule) -> Self:
-        """Return the curve of a compiled arrival process, in which nothing is left to chance."""
-        return cls(schedule.time_us / 1e6, schedule.count.astype(np.float64))
 
     @property
     def total(self) -> float:
@@ -145,7 +129,7 @@ class Offering:
         return self.created
 
     def shift(self) -> Floats:
-        """Return how many events fewer than expected exist: what `time_of` needs to tell when one of them came.
+        """Return how many events fewer than expected exist: what `time_of` needs to know when one of them came.
 
         Counted back from the present, the number of an event is off by the chance of the time since then only.
         """

@@ -1,24 +1,22 @@
-"""What a cycle of load costs: measured once by `streamgauge prototype calibrate`, kept for every prototype.
+"""What a cycle of CPU work costs: measured once by `streamgauge prototype calibrate`, kept for every prototype.
 
 It holds for one processor, Java and Spark only. That of another processor or Spark is refused wherever it is read;
-which Java would run is not known here, so whoever knows it calls `Calibration.refuse_other`.
+which Java would run is not known here, so whoever knows it calls `CycleCalibration.refuse_other`.
 """
 
 import os
-import platform
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.files import cache_folder, disk_access, write_text_whole
+from streamgauge.machine.environment import installed_version, processor
 from streamgauge.verdict import Verdict
 
-LoadForm = Literal["native", "arrow"]
-FORMS: tuple[LoadForm, ...] = ("native", "arrow")
+WorkForm = Literal["native", "arrow"]
+FORMS: tuple[WorkForm, ...] = ("native", "arrow")
 SCHEMA_VERSION = 1
 FILE = "calibration.json"
 MEASURE = "measure it with `streamgauge prototype calibrate`, which takes about a minute"
@@ -26,17 +24,17 @@ MEASURE_AGAIN = "measure it again with `streamgauge prototype calibrate`, which 
 
 
 @dataclass(frozen=True)
-class Machine:
+class Platform:
     """What the cost of a cycle depends on; Java is None where it is not known."""
 
     processor: str
     java: str | None
     spark: str | None
 
-    def other_than(self, measured: "Machine") -> list[str]:
-        """Tell in words where this machine differs from the one that was measured.
+    def other_than(self, measured: "Platform") -> list[str]:
+        """Say where this machine differs from the one that was measured.
 
-        >>> Machine("A", "21", "4.3.0").other_than(Machine("A", "17", "4.3.0"))
+        >>> Platform("A", "21", "4.3.0").other_than(Platform("A", "17", "4.3.0"))
         ['Java 17, here 21']
         """
         names = {"processor": "processor", "java": "Java", "spark": "Spark"}
@@ -48,27 +46,14 @@ class Machine:
         ]
 
 
-def this_machine() -> Machine:
+def this_machine() -> Platform:
     """Return this processor and the installed Spark; Java is not looked for."""
-    try:
-        spark: str | None = version("pyspark")
-    except PackageNotFoundError:
-        spark = None
-    return Machine(_processor(), None, spark)
-
-
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.processor()
-    match = re.search(r"model name\s*:\s*(.+)", text)
-    return match.group(1) if match else platform.processor()
+    return Platform(processor(), None, installed_version("pyspark"))
 
 
 @dataclass(frozen=True)
-class Point:
-    """The cost of one load: the median over repetitions, and how far it is from the line, as a share of it.
+class CostPoint:
+    """The cost of one amount of work: the median over repetitions, and how far it is from the line, as a share of it.
 
     `error_low` and `error_high` are the least and the greatest distance in parts of the repetitions.
     """
@@ -82,14 +67,14 @@ class Point:
 
 
 @dataclass(frozen=True)
-class Line:
+class CostLine:
     """CPU time per tuple = `ns_per_tuple` + `ns_per_cycle` · cycles; the interval is that of the slope."""
 
     ns_per_cycle: float
     ns_per_cycle_low: float
     ns_per_cycle_high: float
     ns_per_tuple: float
-    points: tuple[Point, ...]
+    points: tuple[CostPoint, ...]
 
     @property
     def largest_error(self) -> float:
@@ -102,30 +87,30 @@ class Line:
         return (self.ns_per_cycle_high - self.ns_per_cycle_low) / 2 / self.ns_per_cycle
 
     def cycles_in(self, processing_us: float) -> int:
-        """Return how many cycles take this long, together with what a load costs besides its cycles."""
+        """Return how many cycles take this long, together with what work costs besides its cycles."""
         return max(0, round((processing_us * 1000 - max(0.0, self.ns_per_tuple)) / self.ns_per_cycle))
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """The cost of cycles in each form of load, and the machine that it was measured on."""
+class CycleCalibration:
+    """The cost of cycles in each form of CPU work, and the machine that it was measured on."""
 
     measured: str
-    machine: Machine
-    lines: Mapping[LoadForm, Line]
+    machine: Platform
+    lines: Mapping[WorkForm, CostLine]
     verdict: Verdict
     reasons: tuple[str, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
-    def ns_per_cycle(self, form: LoadForm) -> float:
+    def ns_per_cycle(self, form: WorkForm) -> float:
         """Return nanoseconds of one core per cycle."""
         return self.lines[form].ns_per_cycle
 
-    def cycles_in(self, processing_us: float, form: LoadForm) -> int:
+    def cycles_in(self, processing_us: float, form: WorkForm) -> int:
         """Return how many cycles of a form take this many microseconds of one core."""
         return self.lines[form].cycles_in(processing_us)
 
-    def refuse_other(self, machine: Machine, where: Path | None = None) -> None:
+    def refuse_other(self, machine: Platform, where: Path | None = None) -> None:
         """Raise when this calibration was measured on another processor, Java or Spark than `machine`."""
         differences = machine.other_than(self.machine)
         if differences:
@@ -140,7 +125,7 @@ class Calibration:
         intent, remedy = "keep the calibration", "choose another folder with STREAMGAUGE_CACHE"
         with disk_access(intent, path, remedy):
             path.parent.mkdir(parents=True, exist_ok=True)
-        text = TypeAdapter(Calibration).dump_json(self, indent=2).decode() + "\n"
+        text = TypeAdapter(CycleCalibration).dump_json(self, indent=2).decode() + "\n"
         write_text_whole(path, text, intent=intent, remedy=remedy)
         return path
 
@@ -154,7 +139,7 @@ def calibration_path(folder: Path | None = None) -> Path:
     return (cache_folder(os.environ) if folder is None else folder) / FILE
 
 
-def read_calibration(folder: Path | None = None) -> Calibration | None:
+def read_calibration(folder: Path | None = None) -> CycleCalibration | None:
     """Return the kept calibration, or None where there is none; a damaged one or that of another machine is refused."""
     path = calibration_path(folder)
     try:
@@ -169,20 +154,20 @@ def read_calibration(folder: Path | None = None) -> Calibration | None:
     return found
 
 
-def need_calibration(where: str) -> Calibration:
+def need_calibration(where: str) -> CycleCalibration:
     """Return the calibration for something that cannot do without, named by `where`."""
     found = read_calibration()
     if found is None:
-        what = "a load in microseconds needs the cost of a cycle on this machine, which is not known yet"
+        what = "CPU work in microseconds needs the cost of a cycle on this machine, which is not known yet"
         raise EnvironmentNotReadyError(what, where=where, remedy=MEASURE)
     return found
 
 
-def _parse(text: bytes, path: Path) -> Calibration:
+def _parse(text: bytes, path: Path) -> CycleCalibration:
     from pydantic import TypeAdapter, ValidationError
 
     try:
-        found = TypeAdapter(Calibration).validate_json(text)
+        found = TypeAdapter(CycleCalibration).validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
@@ -192,6 +177,6 @@ def _parse(text: bytes, path: Path) -> Calibration:
         what = f"the calibration has version {found.schema_version}, which is not {SCHEMA_VERSION}"
         raise EnvironmentNotReadyError(what, where=str(path), remedy=MEASURE_AGAIN)
     if set(found.lines) != set(FORMS) or any(line.ns_per_cycle <= 0 for line in found.lines.values()):
-        what = f"the calibration does not tell what a cycle costs in {' and '.join(FORMS)} form"
+        what = f"the calibration has no cost of a cycle in {' and '.join(FORMS)} form"
         raise EnvironmentNotReadyError(what, where=str(path), remedy=MEASURE_AGAIN)
     return found

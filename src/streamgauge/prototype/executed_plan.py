@@ -3,11 +3,15 @@
 from collections.abc import Iterator
 
 from streamgauge.errors import RunFailedError
-from streamgauge.prototype.application import Application, Task
-from streamgauge.prototype.load import mark
+from streamgauge.prototype.graph.application import Application, PrototypeTask
 from streamgauge.workloads.executed_plan import PlanNode
 
 STATEFUL, WATERMARK = "StateStoreSave", "EventTimeWatermark"
+
+
+def mark(task: str) -> str:
+    """Return the text that marks a task in Spark's plan."""
+    return f"task {task}"
 
 
 def partitions_of(node: PlanNode) -> int | None:
@@ -52,7 +56,7 @@ def _unending_windows(plan: PlanNode) -> Iterator[str]:
             yield "there are windows of windows, and windows beside a fork that Spark would never close"
 
 
-def _wrong_partitions(task: Task, executed: int | None, what: str) -> Iterator[str]:
+def _wrong_partitions(task: PrototypeTask, executed: int | None, what: str) -> Iterator[str]:
     if executed is not None and executed != task.parallelism:
         yield f"{what}{task.name} runs in {executed} partitions instead of {task.parallelism}"
 

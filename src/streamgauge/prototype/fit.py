@@ -1,8 +1,8 @@
 """From a measured query to an application of the same shape, which holds nothing of the query but numbers.
 
 Every stage of Spark that works on tuples becomes a task. What a stage adds up before it hands it on becomes a task with
-windows, whose state is kept in the stage that follows. Loads come later: a prototype costs something by itself, which
-only a measurement tells, so `corrected` puts in what is missing between the two.
+windows, whose state is kept in the stage that follows. CPU work comes later: a prototype costs something by itself,
+which only a measurement shows, so `corrected` puts in what is missing between the two.
 """
 
 import math
@@ -10,9 +10,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from streamgauge.prototype.application import Application, Data, Flow, FlowShape, Routing, Source, Task, Window
-from streamgauge.prototype.chaining import executed_tasks
-from streamgauge.prototype.keys import MAX_COPIES, MAX_PARALLELISM, MAX_SIZE, MAX_WAIT_MS, MAX_ZIPF_VALUES
+from streamgauge.prototype.file.vocabulary import MAX_COPIES, MAX_PARALLELISM, MAX_SIZE, MAX_WAIT_MS, MAX_ZIPF_VALUES
+from streamgauge.prototype.graph.application import (
+    Application,
+    Data,
+    Flow,
+    FlowShape,
+    PrototypeTask,
+    Routing,
+    Source,
+    TaskWindow,
+)
+from streamgauge.prototype.graph.chaining import executed_tasks
 
 if TYPE_CHECKING:
     from streamgauge.arrivals import Law
@@ -26,11 +35,11 @@ LETTERS = 26
 DEFAULT_SIZE = 8
 # Rows whose numbers differ by less are spread evenly, as only turns do.
 _EVEN = 0.01
-# Shares that hashed values have by chance are within so many standard deviations.
+# Shares that hashed values have by chance are within that many standard deviations.
 _CHANCE = 3.0
 # An aggregation that leaves more than this share of its rows has to be paid for row by row.
 _MANY = 0.05
-# Loads in smaller steps than this, in microseconds and milliseconds, are below what can be measured.
+# Work in smaller steps than this, in microseconds and milliseconds, are below what can be measured.
 _STEP_US, _STEP_MS = 1e-3, 1.0
 
 
@@ -38,7 +47,7 @@ _STEP_US, _STEP_MS = 1e-3, 1.0
 class MeasuredStage:
     """One stage of a query in its usual micro-batch, all its tasks together.
 
-    `rows` are read: events, or what comes through a shuffle; `rows_out` are written to shuffles. `shares` tell
+    `rows` are read: events, or what comes through a shuffle; `rows_out` are written to shuffles. `shares` are
     how rows spread over tasks. `is_aggregated` says that it ends an aggregation, whose state it keeps.
     """
 
@@ -104,7 +113,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Correction:
-    """A draft with other loads, and in words where the query is cheaper than the prototype can be."""
+    """A draft with other CPU work, and in words where the query is cheaper than the prototype can be."""
 
     draft: Draft
     cheaper: tuple[str, ...] = ()
@@ -116,7 +125,7 @@ class Correction:
 
 
 def draft(query: MeasuredQuery, *, name: str = "fitted") -> Draft:
-    """Return an application with the stages, rows, selectivities, skew and state of a query, and no loads."""
+    """Return an application with the stages, rows, selectivities, skew and state of a query, and no CPU work."""
     return _Drafting(query).draft(name)
 
 
@@ -154,14 +163,14 @@ class _Drafting:
     def _source_tasks(self) -> int:
         return next(stage.tasks for stage in self.query.stages if stage.kind == "source")
 
-    def _task(self, k: int) -> Task:
+    def _task(self, k: int) -> PrototypeTask:
         stage, readers = self.query.stages[k], [self.query.stages[j] for j in self._readers(k)]
         window = self._window() if any(reader.is_aggregated for reader in readers) else None
         parents = tuple(self.names[j] for j in stage.reads if j in self.names) or (SOURCE,)
         ratio = stage.rows_out / stage.rows if readers and stage.rows and window is None else 1.0
         # What comes out of windows is not what the stage has read.
         ratio = 1.0 if stage.is_aggregated else ratio
-        return Task(
+        return PrototypeTask(
             name=self.names[k],
             parallelism=min(readers[0].tasks if window else stage.tasks, MAX_PARALLELISM),
             parents=parents,
@@ -179,9 +188,9 @@ class _Drafting:
         is_even = stage.tasks == 1 or max(stage.shares, default=1.0) * stage.tasks < 1 + _EVEN
         return "balanced" if is_even else "hash"
 
-    def _window(self) -> Window:
+    def _window(self) -> TaskWindow:
         length_s, slide_s = self.query.window_s or (FOREVER_S, FOREVER_S)
-        return Window("sliding" if slide_s < length_s else "tumbling", length_s, slide_s, "value")
+        return TaskWindow("sliding" if slide_s < length_s else "tumbling", length_s, slide_s, "value")
 
     def _data(self) -> Data:
         values = self._values()
@@ -193,7 +202,7 @@ class _Drafting:
         return Data(size, values) if exponent is None else Data(size, values, "zipf", exponent)
 
     def _values(self) -> int:
-        """Return how many keys there are: those of state, or so many that rows spread as they did."""
+        """Return how many keys there are: those of state, or as many as are needed so that rows spread as they did."""
         if not self.query.updated:
             return 1000
         length_s, slide_s = self.query.window_s or (1, 1)
@@ -243,7 +252,7 @@ def flow_of(law: "Law") -> Flow | None:
 
 
 def keys_of(distinct: float, rows: float) -> int:
-    """Return how many keys there are when so many rows, each with any of them, have so many distinct ones.
+    """Return how many keys there are when that many rows, each with any of them, have that many distinct ones.
 
     >>> keys_of(100, 50_000), keys_of(632.12, 1000)
     (100, 1000)
@@ -260,7 +269,7 @@ def keys_of(distinct: float, rows: float) -> int:
 
 
 def zipf_exponent(share: float, values: int) -> float:
-    """Return the exponent with which the most frequent of so many values has this share.
+    """Return the exponent with which the most frequent of that many values has this share.
 
     >>> zipf_exponent(1 / (1 + 1 / 2 + 1 / 3), 3)
     1.0
@@ -287,7 +296,7 @@ def _rounded(value: float) -> float:
     return float(f"{value:.3g}")
 
 
-def _leveled(tasks: Sequence[Task]) -> tuple[Task, ...]:
+def _leveled(tasks: Sequence[PrototypeTask]) -> tuple[PrototypeTask, ...]:
     levels = {SOURCE: 1}
     for task in tasks:
         levels[task.name] = 1 + max(levels[parent] for parent in task.parents)
@@ -295,15 +304,15 @@ def _leveled(tasks: Sequence[Task]) -> tuple[Task, ...]:
 
 
 def uncorrected(found: Draft, measured: Cost) -> Application:
-    """Put the whole time of each stage in as load, as if the prototype cost nothing by itself."""
+    """Put the whole time of each stage in as CPU work, as if the prototype cost nothing by itself."""
     nothing = Cost(dict.fromkeys(measured.time_us, 0.0), None)
     return corrected(found, measured, nothing).application
 
 
 def corrected(found: Draft, measured: Cost, probed: Cost, *, share: float = 1.0) -> Correction:
-    """Add to the loads of a prototype what its probe lacks, and take off what it has too much, or a share of it.
+    """Add to the CPU work of a prototype what its probe lacks, and take off what it has too much, or a share of it.
 
-    The load of a task goes by the time that tasks of its stage take for a row. What micro-batches take longer besides
+    The work of a task goes by the time that tasks of its stage take for a row. What micro-batches take longer besides
     goes to the first task, as a wait once in a micro-batch.
     """
     tasks, cheaper, added_us = [], [], 0.0
@@ -313,7 +322,7 @@ def corrected(found: Draft, measured: Cost, probed: Cost, *, share: float = 1.0)
         load_us = _stepped((task.processing_us or 0.0) + missing_us, _STEP_US)
         if (task.processing_us or 0.0) + missing_us < -_STEP_US:
             cheaper.append(
-                f"{task.name} has no load, and takes {-missing_us - (task.processing_us or 0.0):.3g} µs more"
+                f"{task.name} has no CPU work, and takes {-missing_us - (task.processing_us or 0.0):.3g} µs more"
             )
         per_event = stage.rows / found.query.events * _windows_of(task)
         added_us += (load_us - (task.processing_us or 0.0)) * per_event / found.query.at_once(stage.tasks)
@@ -328,12 +337,12 @@ def corrected(found: Draft, measured: Cost, probed: Cost, *, share: float = 1.0)
     return Correction(replace(found, application=replace(found.application, tasks=tuple(tasks))), tuple(cheaper))
 
 
-def _windows_of(task: Task) -> float:
-    """Return how often a task pays its load for one row: once in each window."""
+def _windows_of(task: PrototypeTask) -> float:
+    """Return how often a task does its work for one row: once in each window."""
     return task.window.duration_s / task.window.slide_s if task.window else 1.0
 
 
-def _missing_us(found: Draft, task: Task, measured: Cost, probed: Cost) -> float:
+def _missing_us(found: Draft, task: PrototypeTask, measured: Cost, probed: Cost) -> float:
     """Return the time per row, and window, by which the stage of a task is cheaper than that of the query.
 
     What a stage that ends an aggregation spends on rows, where these are many, is paid before it: there is no task

@@ -1,4 +1,4 @@
-"""What a user can set for a prototype, and the loads that follow from it."""
+"""What a user can set for a prototype, and the CPU work that follows from it."""
 
 from typing import ClassVar
 
@@ -6,9 +6,9 @@ from pydantic import Field as Parameter
 from pydantic import computed_field
 
 from streamgauge.events.stream import Parameters
-from streamgauge.prototype.application import Application, Task
-from streamgauge.prototype.calibration import LoadForm, need_calibration, read_calibration, this_machine
-from streamgauge.prototype.costs import Costs
+from streamgauge.prototype.calibration import WorkForm, need_calibration, read_calibration, this_machine
+from streamgauge.prototype.graph.application import Application, PrototypeTask
+from streamgauge.prototype.graph.costs import Costs
 
 
 class PrototypeParameters(Parameters):
@@ -16,8 +16,8 @@ class PrototypeParameters(Parameters):
 
     prototype: ClassVar[Application]
 
-    load_form: LoadForm = Parameter(
-        "native", description="loads as Spark's own expressions, or in Python workers with Arrow"
+    load_form: WorkForm = Parameter(
+        "native", description="CPU work as Spark's own expressions, or in Python workers with Arrow"
     )
 
     zipf: float | None = Parameter(
@@ -36,17 +36,17 @@ class PrototypeParameters(Parameters):
     @computed_field  # type: ignore[prop-decorator]
     @property
     def ns_per_cycle(self) -> float | None:
-        """The measured cost by which loads in microseconds become cycles; None where it is not used or not known."""
+        """The measured cost by which microseconds become cycles; None where it is not used or not known."""
         known = read_calibration() if self.timed else None
         return None if known is None else known.ns_per_cycle(self.load_form)
 
     @property
-    def timed(self) -> tuple[Task, ...]:
-        """The tasks whose load is given in microseconds."""
+    def timed(self) -> tuple[PrototypeTask, ...]:
+        """The tasks whose work is given in microseconds."""
         return tuple(task for task in self.prototype.tasks if task.processing_us is not None)
 
     def cycles(self) -> dict[str, int]:
-        """Return the load of every task in cycles; loads in microseconds need a calibration of this machine."""
+        """Return the CPU work of every task in cycles; work in microseconds needs a calibration of this machine."""
         cycles = {task.name: Costs.cycles(task) or 0 for task in self.prototype.tasks}
         if self.timed:
             known = need_calibration(self.timed[0].name)

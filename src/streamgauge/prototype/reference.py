@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from streamgauge.prototype.application import Application, Source, Task, Window
-from streamgauge.prototype.dataflow import (
+from streamgauge.prototype.graph.application import Application, PrototypeTask, Source, TaskWindow
+from streamgauge.prototype.graph.values import (
     COLUMNS,
     COPIES,
     DRAWS,
@@ -13,8 +13,6 @@ from streamgauge.prototype.dataflow import (
     OF_WINDOWS,
     columns_of_windows,
     draw_field,
-    instance_origin,
-    needs_instance,
 )
 
 if TYPE_CHECKING:
@@ -49,7 +47,6 @@ def component_tuples(events: "pa.Table", application: Application, seed: int) ->
     made = events.set_column(
         events.column_names.index("timestamp"), "timestamp", events["timestamp"].cast(pa.int64())
     ).to_pandas()
-    origins = {instance_origin(application, task).name for task in application.tasks if needs_instance(task)}
     done: dict[str, pd.DataFrame] = {}
     for index, source in enumerate(application.sources):
         done[source.name] = (made[made["source"] == index] if "source" in made else made)[list(COLUMNS)]
@@ -58,13 +55,13 @@ def component_tuples(events: "pa.Table", application: Application, seed: int) ->
         arrived = _received(done, parents)
         if task.routing == "broadcast":
             arrived = _broadcast(arrived, task.parallelism)
-        if task.name in origins:
+        if task.name in application.instance_origins:
             arrived = arrived.assign(instance=_instance(arrived, task, seed))
         done[task.name] = _performed(arrived, task, seed)
     return done
 
 
-def _received(done: "Mapping[str, pd.DataFrame]", parents: "Sequence[Source | Task]") -> "pd.DataFrame":
+def _received(done: "Mapping[str, pd.DataFrame]", parents: "Sequence[Source | PrototypeTask]") -> "pd.DataFrame":
     if len(parents) == 1:
         return done[parents[0].name]
     parts = [done[parent.name] for parent in parents]
@@ -89,7 +86,7 @@ def _broadcast(tuples: "pd.DataFrame", instances: int) -> "pd.DataFrame":
     return _concatenated([tuples.assign(copy=instance) for instance in range(instances)])
 
 
-def _instance(tuples: "pd.DataFrame", task: Task, seed: int) -> "npt.NDArray[np.int64]":
+def _instance(tuples: "pd.DataFrame", task: PrototypeTask, seed: int) -> "npt.NDArray[np.int64]":
     import numpy as np
 
     from streamgauge.events.draw import draw
@@ -123,7 +120,7 @@ def murmur3(data: bytes) -> int:
     return h - 2**32 if h >= 2**31 else h
 
 
-def _performed(tuples: "pd.DataFrame", task: Task, seed: int) -> "pd.DataFrame":
+def _performed(tuples: "pd.DataFrame", task: PrototypeTask, seed: int) -> "pd.DataFrame":
     import numpy as np
 
     from streamgauge.events.draw import draw
@@ -142,7 +139,7 @@ def _performed(tuples: "pd.DataFrame", task: Task, seed: int) -> "pd.DataFrame":
     return tuples.assign(value=tuples["value"].str[: task.resized_data]) if task.resized_data else tuples
 
 
-def _windows(tuples: "pd.DataFrame", window: Window) -> "pd.DataFrame":
+def _windows(tuples: "pd.DataFrame", window: TaskWindow) -> "pd.DataFrame":
     """Return one tuple per window and instance or value: the last one by id, num and value."""
     length_us, slide_us = (round(seconds * 1e6) for seconds in (window.duration_s, window.slide_s))
     tuples = tuples.reset_index(drop=True)

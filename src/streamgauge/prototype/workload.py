@@ -1,30 +1,30 @@
 """A prototype file as a workload: whatever runs a workload of the catalogue runs an application described in YAML."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.errors import InvalidExperimentError
-from streamgauge.events.stream import Field
-from streamgauge.prototype.application import Application, Source, Task
-from streamgauge.prototype.costs import Costs, peak_rate_per_s
-from streamgauge.prototype.dataflow import build, columns_of_windows
+from streamgauge.events.stream import EventStream, Field
+from streamgauge.prototype.dataflow import build, source_frame
 from streamgauge.prototype.executed_plan import refuse_other_plan
-from streamgauge.prototype.flow import arrivals_of, total_rate_per_s
-from streamgauge.prototype.keys import MAX_VALUES, MAX_ZIPF_VALUES
+from streamgauge.prototype.file.vocabulary import MAX_VALUES, MAX_ZIPF_VALUES
+from streamgauge.prototype.graph.application import Application, PrototypeTask, Source
+from streamgauge.prototype.graph.costs import Costs
+from streamgauge.prototype.graph.flow import arrivals_of, peak_rate_per_s, total_rate_per_s
+from streamgauge.prototype.graph.values import COLUMNS, OF_WINDOWS, TYPES, columns_of_windows, skewed, source_arrays
 from streamgauge.prototype.parameters import PrototypeParameters, parameters_of
 from streamgauge.prototype.reference import expected_tuples
-from streamgauge.prototype.values import TUPLE, application_events, skewed
 from streamgauge.units import format_count, format_rate
 from streamgauge.workloads.executed_plan import PlanNode
-from streamgauge.workloads.workload import Window, Workload
+from streamgauge.workloads.traits import NO_STATE, Operator, Traits, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, RunRules, Window, Workload
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-SUITE = "prototype"
-# Verification pays every load; these are about the most and the fewest tuples, and the CPU time that it may take.
+FAMILY = "prototype"
+# Verification does all CPU work; these are about the most and the fewest tuples, and the CPU time that it may take.
 VERIFY_EVENTS, LEAST_VERIFY_EVENTS, VERIFY_S = 20_000, 300, 5.0
 NS_PER_CYCLE = 1.0
 VERIFY_RATE_PER_S = 1000.0
@@ -43,25 +43,36 @@ CONF = {
     "spark.sql.unionOutputPartitioning": "false",
 }
 
-# Only for tasks that wait once in a micro-batch, see `load.is_first`, and for windows beside a fork.
+# Only for tasks that wait once in a micro-batch, see `cpu_work.is_first_row`, and for windows beside a fork.
 UNCHECKED = {"spark.sql.streaming.unsupportedOperationCheck": "false"}
 # Only for windows beside a fork. Spark passes the watermark on from operator to operator, but not through a shuffle
 # that two branches share, so windows of the second would never close. With this, all have the watermark of the sources,
 # which is right as long as no windows are behind windows.
 ONE_WATERMARK = {"spark.sql.streaming.statefulOperator.allowMultiple": "false", **UNCHECKED}
 
-OF_WINDOWS = {
-    "count": Field("count", "bigint", "tuples in the window; null for tuples out of no window"),
-    "earliest": Field("earliest", "timestamp", "when the first of them was due"),
+MEANINGS = {
+    "value": "payload, a text over a to z",
+    "id": "number of the event that the tuple comes from, from 0",
+    "num": "number of the tuple among those of its source instance, from 1",
+    "timestamp": "when the tuple was due, in whole microseconds",
+    "count": "tuples in the window; null for tuples out of no window",
+    "earliest": "when the first of them was due",
+    "source": "index of the source, from 0",
+    "task": "name of the task that the tuple leaves the application from",
 }
-TASK = Field("task", "string", "name of the task that the tuple leaves the application from")
+
+
+def fields(*names: str) -> tuple[Field, ...]:
+    """Describe columns of tuples."""
+    types = {**TYPES, **OF_WINDOWS, "source": "bigint", "task": "string"}
+    return tuple(Field(name, types[name], MEANINGS[name]) for name in names)
 
 
 def prototype_workload(path: str) -> Workload:
     """Read a prototype file; whatever cannot run is refused."""
-    from streamgauge.prototype.document import load_application
+    from streamgauge.prototype.file.document import load_application
 
-    return application_workload(load_application(Path(path)), name=path)
+    return application_workload(load_application(path), name=path)
 
 
 def application_workload(application: Application, *, name: str) -> Workload:
@@ -87,36 +98,52 @@ def application_workload(application: Application, *, name: str) -> Workload:
     windows = [task.window for task in application.tasks if task.window is not None]
     events = verify_events(application)
     longest_s = max((window.duration_s for window in windows), default=0)
-    several_sinks = len(application.sinks) > 1
     return Workload(
         name=name,
-        suite=SUITE,
+        family=FAMILY,
         question=f"How does an application of {len(application.components)} components behave?",
         events=application_events(application, parameters),
         parameters=parameters,
         dataflow=dataflow,
-        draws=True,
-        output=(
-            *TUPLE,
-            *(OF_WINDOWS[column] for column in columns_of_windows(application)),
-            *((TASK,) if several_sinks else ()),
-        ),
-        output_mode=lambda _: "append",
-        operators="; ".join(_operators(task) for task in application.tasks),
-        state="tuples of open windows, added up" if windows else "none",
-        reference_function=reference,
+        traits=traits_of(application),
+        output=fields(*COLUMNS, *columns_of_windows(application), *(["task"] if len(application.sinks) > 1 else [])),
         window=(lambda _: Window(windows[0].duration_s, windows[0].slide_s, "timestamp")) if windows else None,
+        answer=ExpectedAnswer(
+            function=reference,
+            events=events,
+            rate_per_s=min(VERIFY_RATE_PER_S, events / (VERIFY_WINDOWS * longest_s)) if windows else VERIFY_RATE_PER_S,
+            closing_events=1 if windows else 0,
+        ),
+        rules=RunRules(
+            conf=conf_of(application),
+            defaults=defaults_of(application),
+            limits=check_limits,
+            check_plan=check_plan,
+            warnings=application.warnings,
+        ),
         differences="Prototypes on Spark are described in the documentation, with what differs from NAMB and why.",
-        verify_events=events,
-        verify_rate_per_s=min(VERIFY_RATE_PER_S, events / (VERIFY_WINDOWS * longest_s))
-        if windows
-        else VERIFY_RATE_PER_S,
-        closing_events=1 if windows else 0,
-        conf=conf_of(application),
-        limits=check_limits,
-        defaults=defaults_of(application),
-        check_plan=check_plan,
-        warnings=application.warnings,
+    )
+
+
+def traits_of(application: Application) -> Traits:
+    """Return what the tasks do, in words; it is one step, of the kind that asks most of Spark."""
+    is_shuffled = any(task.routing != "none" for task in application.tasks)
+    operator = Operator.SHUFFLE if is_shuffled else Operator.MAP
+    text = "; ".join(_operators(task) for task in application.tasks)
+    state = bounded("tuples of open windows, added up") if application.has_windows else NO_STATE
+    return Traits((operator.step(text),), state, draws=True)
+
+
+def application_events(application: Application, parameters: type[PrototypeParameters]) -> EventStream:
+    """Return the stream that feeds all sources of an application."""
+    sources = application.sources
+    return EventStream(
+        name=f"tuples of {application.name}",
+        summary=f"tuples of {', '.join(source.name for source in sources)}",
+        fields=fields(*COLUMNS, *(["source"] if len(sources) > 1 else [])),
+        parameters=parameters,
+        frame=lambda rows, p, seed, wanted: source_frame(rows, skewed(sources, p.zipf), seed, wanted),
+        arrays=lambda p, seed, arrivals: source_arrays(skewed(sources, p.zipf), seed, arrivals),
     )
 
 
@@ -127,7 +154,7 @@ def conf_of(application: Application) -> dict[str, str]:
     return CONF | waits | (ONE_WATERMARK if is_forked else {})
 
 
-def _operators(task: Task) -> str:
+def _operators(task: PrototypeTask) -> str:
     facts = [
         task.routing if task.routing != "none" else "",
         f"filter {task.filtering:g}" if task.filtering and task.window is None else "",
@@ -183,9 +210,9 @@ def refuse(application: Application, *, where: str) -> None:
     _refuse_mixed_rates(application.sources, where)
     windowed: Mapping[int, str] = {task.parallelism: task.name for task in application.tasks if task.window is not None}
     if len(windowed) > 1:
-        told = " and ".join(f"{name} has {count}" for count, name in windowed.items())
+        counts = " and ".join(f"{name} has {count}" for count, name in windowed.items())
         raise InvalidExperimentError(
-            f"tasks with windows have different numbers of instances: {told}",
+            f"tasks with windows have different numbers of instances: {counts}",
             where=where,
             remedy="give them the same parallelism: Spark keeps the state of a query in one number of partitions",
         )

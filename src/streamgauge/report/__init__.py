@@ -1,1 +1,1 @@
-"""What people see: the progress of a run, its summary, the catalogue."""
+"""What people read: terminal, HTML, Markdown."""

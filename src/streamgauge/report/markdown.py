@@ -1,19 +1,18 @@
 """The report of stored runs as Markdown: the words and tables of the HTML report, without its charts."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from streamgauge.experiment.stored import differences, summary_of
-from streamgauge.report.html import facts
-from streamgauge.report.html.application import stored_application
-from streamgauge.report.html.chart import Missing
-from streamgauge.report.html.command import command, has_masked, spark_settings
-from streamgauge.report.html.output import write_document
-from streamgauge.report.html.sets import ReportedSet, SetTable
-from streamgauge.report.html.subject import Subject
+from streamgauge.conclude.comparison import Comparison, Comparisons
+from streamgauge.conclude.stored_run import differences, summary_of
+from streamgauge.metrics import PERCENTILES
+from streamgauge.report.content import application, configuration, facts
+from streamgauge.report.content import comparison as text
+from streamgauge.report.content.command import command, has_masked, spark_settings
+from streamgauge.report.content.set_tables import ReportedSet, SetTable
+from streamgauge.report.content.subject import Subject
 from streamgauge.store import StoredRun
+from streamgauge.summary import Summary, is_measured
 
 # What Markdown or HTML would read as mark-up. Underscores inside words and hyphens are left as they are.
 _SPECIAL = re.compile(r"([\\`*\[\]|<>~&#]|(?<!\w)_|_(?!\w))")
@@ -51,20 +50,18 @@ def _pairs(name: str, rows: Iterable[tuple[str, str]]) -> list[str]:
     return _table([name, ""], [[_plain(key), _plain(text)] for key, text in rows], words=2)
 
 
-def _verdict(stored: StoredRun, s: Mapping[str, Any]) -> list[str]:
-    lines = [f"**{s['verdict'].upper()}** {_plain(stored.run_id)}", ""]
-    return lines + (_bullets(s["reasons"]) if s["reasons"] else [])
+def _head(verdict: str, name: str, reasons: Sequence[str]) -> list[str]:
+    return [f"**{verdict.upper()}** {_plain(name)}", "", *(_bullets(reasons) if reasons else [])]
 
 
-def _latency(s: Mapping[str, Any]) -> list[str]:
+def _latency(s: Summary) -> list[str]:
     rows = facts.latency_rows(s)
     if not rows:
         return []
-    cells = [[name, *(facts.duration_text(values[c]) for c in facts.LATENCY_COLUMNS)] for name, _, values in rows]
-    return _table(["latency", *facts.LATENCY_COLUMNS], cells)
+    return _table(["latency", *PERCENTILES], [[row.name, *row.texts] for row in rows])
 
 
-def _phases(s: Mapping[str, Any]) -> list[str]:
+def _phases(s: Summary) -> list[str]:
     rows = facts.phase_rows(s)
     if not rows:
         return []
@@ -73,7 +70,7 @@ def _phases(s: Mapping[str, Any]) -> list[str]:
     return [*lines, idle, ""] if idle else lines
 
 
-def _findings(s: Mapping[str, Any]) -> list[str]:
+def _findings(s: Summary) -> list[str]:
     if not s.get("findings"):
         return []
     rows = [[f["question"], f["verdict"], _plain(f["reason"])] for f in s["findings"]]
@@ -81,55 +78,57 @@ def _findings(s: Mapping[str, Any]) -> list[str]:
 
 
 def _configuration(stored: StoredRun) -> list[str]:
-    text = command(stored)
+    own = command(stored)
     settings = "\n".join(f"{name} {value}" for name, value in spark_settings(stored).items())
-    if not text and settings:
-        return [f"{facts.NOT_REPEATED} Its settings of Spark:", "", *_block(settings)]
-    if not text:
+    if not own and settings:
+        return [f"{configuration.NOT_REPEATED} Its settings of Spark:", "", *_block(settings)]
+    if not own:
         return ["The settings of this run are not stored.", ""]
     masked = "; values shown as `********` are secrets that were not stored" if has_masked(stored) else ""
-    lines = [f"This command repeats the run{masked}:", "", *_block(text)]
+    lines = [f"This command repeats the run{masked}:", "", *_block(own)]
     return [*lines, "Settings of Spark that the run chose:", "", *_block(settings)]
 
 
 def _application(stored: StoredRun, level: str) -> list[str]:
     """Return the components and stages of a prototype; nothing for any other workload."""
-    found = stored_application(stored)
-    if found is None:
+    costs = application.stored_costs(stored)
+    if costs is None:
         return []
     lines = [f"{level}# Application", ""]
-    if isinstance(found, Missing):
-        return [*lines, found.explanation, ""]
-    lines += _table(found.columns, [[_plain(cell) for cell in row] for row in found.rows])
-    lines += _pairs("in all", [*found.totals, *found.stages])
-    return lines + (_bullets(found.warnings) if found.warnings else [])
+    if costs == "unreadable":
+        return [*lines, application.UNREADABLE, ""]
+    rows = [[_plain(cell) for cell in row] for row in application.component_rows(costs)]
+    lines += _table(application.COMPONENT_COLUMNS, rows)
+    lines += _pairs("in all", [*application.total_rows(costs), *application.stage_rows(costs)])
+    warnings = costs.application.warnings
+    return lines + (_bullets(warnings) if warnings else [])
 
 
-def _run(stored: StoredRun, s: Mapping[str, Any], level: str) -> list[str]:
-    lines = [f"{level} {_plain(facts.title(stored))}", "", *_verdict(stored, s)]
-    if facts.has_numbers(s):
+def _run(stored: StoredRun, s: Summary, level: str) -> list[str]:
+    lines = [f"{level} {_plain(configuration.title(stored))}", "", *_head(s["verdict"], stored.run_id, s["reasons"])]
+    if is_measured(s):
         lines += [*_pairs("key numbers", facts.key_facts(s)), *_latency(s), *_phases(s)]
     else:
         lines += ["This run has no numbers.", ""]
     if s.get("warnings"):
         lines += [f"{level}# Notes", "", *_bullets(s["warnings"])]
-    lines += [f"{level}# What was run", "", *_pairs("run", facts.what_was_run(stored, s))]
+    lines += [f"{level}# What was run", "", *_pairs("run", configuration.what_was_run(stored, s))]
     lines += _application(stored, level)
     if found := _findings(s):
         lines += [f"{level}# Questions behind the verdict", "", *found]
     return [*lines, f"{level}# Configuration to copy", "", *_configuration(stored)]
 
 
-def _comparison(runs: Sequence[StoredRun], summaries: Sequence[Mapping[str, Any]]) -> list[str]:
+def _comparison(runs: Sequence[StoredRun], summaries: Sequence[Summary]) -> list[str]:
     names = [_plain(stored.run_id) for stored in runs]
     rows = [["verdict", *(s["verdict"] for s in summaries)]]
-    for row in facts.comparison(summaries):
-        cells = (f"{text} ({change})" if change else text for text, change in zip(row.texts, row.changes, strict=True))
-        rows.append([row.metric.name, *cells])
+    for row in facts.side_by_side(summaries):
+        cells = (f"{said} ({change})" if change else said for said, change in zip(row.texts, row.changes, strict=True))
+        rows.append([row.metric.title, *cells])
     lines = [f"# Comparison of {len(runs)} runs", "", *_table(["", *names], rows)]
     lines += [
         "Changes are against the first run.",
-        "One run each does not tell a difference from chance: repeat the runs before you conclude.",
+        "One run each cannot separate a difference from chance: repeat the runs before you conclude.",
         "",
     ]
     different = [[_plain(name), *map(_plain, texts)] for name, texts in differences(runs)]
@@ -146,8 +145,8 @@ def _set_table(table: SetTable, level: str) -> list[str]:
 
 
 def _set(one: ReportedSet, level: str) -> list[str]:
-    lines = [f"{level} {_plain(one.title)}", "", f"**{one.verdict.upper()}** {_plain(one.stored.set_id)}", ""]
-    lines += _bullets([one.reason]) if one.reason else []
+    reasons = [one.reason] if one.reason else []
+    lines = [f"{level} {_plain(one.title)}", "", *_head(one.verdict, one.stored.set_id, reasons)]
     lines += _pairs("answer", one.facts) if one.facts else []
     notes = [*one.notes, *(f"The run {run_id} is left out: {reason}." for run_id, reason in one.missing)]
     lines += [f"{level}# Notes", "", *_bullets(notes)] if notes else []
@@ -156,12 +155,30 @@ def _set(one: ReportedSet, level: str) -> list[str]:
     return lines
 
 
-def _compared(subject: Subject) -> list[str]:
-    if subject.compared is None:
-        return []
-    from streamgauge.report.comparison import comparison_markdown
+def comparison_markdown(found: Comparisons) -> str:
+    """Return all pairs as Markdown for a pull request; numbers are those of the terminal."""
+    lines: list[str] = []
+    for comparison in found.comparisons:
+        lines += _pair(comparison, found)
+    if found.warnings:
+        lines += _bullets(found.warnings)
+    if len(found.comparisons) > 1:
+        lines = [f"## {found.verdict.capitalize()}", "", f"{text.over_all(found).capitalize()}.", "", *lines]
+    return "\n".join(lines).rstrip("\n") + "\n"
 
-    return [*comparison_markdown(subject.compared).splitlines(), ""]
+
+def _pair(comparison: Comparison, found: Comparisons) -> list[str]:
+    subject = _plain(text.subject(comparison))
+    lines = [f"### {comparison.verdict.capitalize()}: {subject}", "", *_bullets(comparison.words)]
+    lines += _table(["side", "runs"], [[label, _plain(who)] for label, who in text.sides(comparison)], words=2)
+    rows = [[_plain(cell) for cell in text.row(metric)] for metric in comparison.metrics]
+    lines += [*_table(text.header(comparison), rows), f"{found.basis(comparison).capitalize()}.", ""]
+    differences = list(text.what_differs(comparison))
+    if differences:
+        lines += ["What differs:", "", *_bullets(differences)]
+    if comparison.warnings:
+        lines += ["Be careful:", "", *_bullets(comparison.warnings)]
+    return lines
 
 
 def render_subject_markdown(subject: Subject) -> str:
@@ -169,7 +186,8 @@ def render_subject_markdown(subject: Subject) -> str:
     runs, is_alone = subject.shown_runs, subject.is_one_set
     summaries = [summary_of(stored) for stored in runs]
     lines = [f"# {_plain(subject.title)}", ""] if subject.sets and not is_alone else []
-    lines += _compared(subject)
+    if subject.compared is not None:
+        lines += [*comparison_markdown(subject.compared).splitlines(), ""]
     for one in subject.sets:
         lines += _set(one, "#" if is_alone else "##")
     if subject.is_side_by_side:
@@ -177,15 +195,3 @@ def render_subject_markdown(subject: Subject) -> str:
     for stored, summary in zip(runs, summaries, strict=True):
         lines += _run(stored, summary, "##" if len(runs) > 1 or subject.sets else "#")
     return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def render_markdown(runs: Sequence[StoredRun]) -> str:
-    """Return the report of one or several runs."""
-    if not runs:
-        raise ValueError("a report needs at least one run")
-    return render_subject_markdown(Subject(runs=tuple(runs)))
-
-
-def write_markdown(runs: Sequence[StoredRun], path: Path) -> None:
-    """Write the report of one or several runs as a Markdown file."""
-    write_document(render_markdown(runs), path)

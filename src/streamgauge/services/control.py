@@ -10,7 +10,7 @@ from typing import Any
 
 from streamgauge.errors import EnvironmentNotReadyError, UsageError, closest
 from streamgauge.services.kafka import Kafka
-from streamgauge.services.launch import Server, Tell, discard, launch_service
+from streamgauge.services.launch import Say, Server, discard, launch_service
 from streamgauge.services.redis import Redis
 from streamgauge.services.service import Service
 from streamgauge.services.spark import Spark
@@ -44,19 +44,19 @@ def _server(name: str, settings: Mapping[str, Any]) -> Server:
     return KINDS[name](**settings)
 
 
-def prepare(name: str, *, tell: Tell = _silent, **settings: Any) -> None:
+def prepare(name: str, *, say: Say = _silent, **settings: Any) -> None:
     """Raise EnvironmentNotReadyError when a service cannot be started here; fetch what can be fetched."""
-    _server(name, settings).prepare(tell)
+    _server(name, settings).prepare(say)
 
 
 def bring_up(
-    name: str, *, folder: Path | None = None, tell: Tell = _silent, settings: Mapping[str, Any]
+    name: str, *, folder: Path | None = None, say: Say = _silent, settings: Mapping[str, Any]
 ) -> tuple[Service, bool]:
     """Start a service unless it is up; return it, and whether it was up already."""
     server = _server(name, settings)
-    server.prepare(tell)
+    server.prepare(say)
     state = state_folder() / f"{name}.json"
-    with changing(state.parent, tell):
+    with changing(state.parent, say):
         _sweep(state.parent)
         present = read_state(state)
         if present is not None and present.status == "up":
@@ -65,25 +65,25 @@ def bring_up(
         if present is not None:
             _refuse_half(present)
             discard(present, state)
-        tell(f"starting {name}")
+        say(f"starting {name}")
         return launch_service(server, state=state, parent=folder, private=False), False
 
 
-def up(name: str, *, folder: Path | None = None, tell: Tell = _silent, **settings: Any) -> Service:
+def up(name: str, *, folder: Path | None = None, say: Say = _silent, **settings: Any) -> Service:
     """Start a service unless it is up, and return it; it stays up until `down`.
 
     Settings are those of the command line: `brokers`, `workers`, `cores`, `memory`, `port`.
     """
-    return bring_up(name, folder=folder, tell=tell, settings=settings)[0]
+    return bring_up(name, folder=folder, say=say, settings=settings)[0]
 
 
 @contextmanager
-def running(name: str, *, folder: Path | None = None, tell: Tell = _silent, **settings: Any) -> Iterator[Service]:
+def running(name: str, *, folder: Path | None = None, say: Say = _silent, **settings: Any) -> Iterator[Service]:
     """Run a service of one's own, beside any other, and end it at the end of the block."""
     server = _server(name, settings)
-    server.prepare(tell)
+    server.prepare(say)
     states = state_folder()
-    with changing(states, tell):
+    with changing(states, say):
         _sweep(states)
     state = states / f"{name}-{os.getpid()}-{uuid.uuid4().hex[:8]}.json"
     service = launch_service(server, state=state, parent=folder, private=True)
@@ -104,7 +104,7 @@ def address_of(name: str) -> str | None:
     return next(filter(None, shared), None)
 
 
-def down(names: Iterable[str] = (), *, tell: Tell = _silent) -> list[Service]:
+def down(names: Iterable[str] = (), *, say: Say = _silent) -> list[Service]:
     """End the named services, or all, and return those that were recorded.
 
     Services that a living process runs for itself stay.
@@ -113,7 +113,7 @@ def down(names: Iterable[str] = (), *, tell: Tell = _silent) -> list[Service]:
     require_known(wanted)
     folder = state_folder()
     ended = []
-    with changing(folder, tell):
+    with changing(folder, say):
         for path, service in read_states(folder).items():
             named = not wanted or service.name in wanted
             if named and (not service.private or service.left_behind):

@@ -11,10 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from streamgauge.engine.java import find_java
 from streamgauge.errors import UsageError
 from streamgauge.files import disk_access
-from streamgauge.services.launch import Launch, Tell
+from streamgauge.machine.java import find_java
+from streamgauge.services.launch import Launch, Say
 from streamgauge.services.packages import jars
 from streamgauge.services.ports import LOOPBACK, free_ports, wanted_ports
 
@@ -39,10 +39,10 @@ class Kafka:
         if self.brokers not in (1, 3):
             raise UsageError(f"{self.brokers} brokers cannot be started", where="--brokers", remedy="use 1 or 3")
 
-    def prepare(self, tell: Tell) -> None:
+    def prepare(self, say: Say) -> None:
         """Make sure of Java and of Kafka's packages."""
         find_java(os.environ)
-        self._jars(tell)
+        self._jars(say)
 
     def settings(self) -> Mapping[str, int | str]:
         """Return what holds besides the port."""
@@ -52,7 +52,7 @@ class Kafka:
         """Format the disks, start the brokers, and wait until each of them takes requests."""
         ports = wanted_ports(self.port, self.brokers)
         controllers = free_ports(self.brokers)
-        cluster = cluster_id()
+        cluster, packages = cluster_id(), self._jars(lambda _: None)
         names = [f"broker-{node}" for node in range(1, self.brokers + 1)]
         files = []
         for node, name in enumerate(names, start=1):
@@ -62,20 +62,20 @@ class Kafka:
                 file.write_text(text, encoding="utf-8")
             files.append(file)
             format_ = ["kafka.tools.StorageTool", "format", "--cluster-id", cluster, "--config", str(file)]
-            command = [*self._java("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), *format_]
+            command = [*_java(packages, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"), *format_]
             launch.run(f"format-{node}", command, environment={}, deadline_s=FORMAT_DEADLINE_S)
         for name, port, file in zip(names, ports, files, strict=True):
-            launch.start(name, [*self._java(), "kafka.Kafka", str(file)], port=port, environment={})
+            launch.start(name, [*_java(packages), "kafka.Kafka", str(file)], port=port, environment={})
         launch.wait_until({name: partial(answers, port) for name, port in zip(names, ports, strict=True)}, DEADLINE_S)
         return ",".join(f"{LOOPBACK}:{port}" for port in ports)
 
-    def _jars(self, tell: Tell) -> Path:
-        return jars(f"kafka-{VERSION}", PACKAGES, tell)
+    def _jars(self, say: Say) -> Path:
+        return jars(f"kafka-{VERSION}", PACKAGES, say)
 
-    def _java(self, *options: str) -> list[str]:
-        home, _ = find_java(os.environ)
-        path = f"{self._jars(lambda _: None)}/*"
-        return [str(home / "bin" / "java"), HEAP, "-Djava.awt.headless=true", *options, "-cp", path]
+
+def _java(packages: Path, *options: str) -> list[str]:
+    home, _ = find_java(os.environ)
+    return [str(home / "bin" / "java"), HEAP, "-Djava.awt.headless=true", *options, "-cp", f"{packages}/*"]
 
 
 def cluster_id() -> str:
@@ -118,7 +118,7 @@ def properties(node: int, ports: Sequence[int], controllers: Sequence[int], data
 
 
 def answers(port: int) -> bool:
-    """Tell whether a broker on loopback takes requests; it does so only when it has joined its cluster."""
+    """Return whether a broker on loopback takes requests; it does so only when it has joined its cluster."""
     client = b"streamgauge"
     request = struct.pack(f">hhih{len(client)}s", API_VERSIONS, 0, 1, len(client), client)
     try:

@@ -5,20 +5,20 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Protocol
 
+from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.files import disk_access
+from streamgauge.machine.process import current_process
 from streamgauge.services.processes import end, spawn, started_at_s
 from streamgauge.services.service import ProcessIdentity, ServerProcess, Service
 from streamgauge.services.state import write_state
-from streamgauge.store.process import current_process
 
-Tell = Callable[[str], None]
+Say = Callable[[str], None]
 POLL_S = 0.05
 LAST_LINES = 8
 LINE_CHARACTERS = 200
@@ -30,7 +30,7 @@ class Server(Protocol):
 
     name: ClassVar[str]
 
-    def prepare(self, tell: Tell) -> None:
+    def prepare(self, say: Say) -> None:
         """Raise EnvironmentNotReadyError when this machine lacks something; fetch what can be fetched."""
         ...
 
@@ -53,9 +53,10 @@ def last_lines(log: Path) -> list[str]:
 class Launch:
     """A service that is being started: each process is recorded as soon as there is one."""
 
-    def __init__(self, service: Service, state: Path) -> None:
+    def __init__(self, service: Service, state: Path, clock: Clock | None = None) -> None:
         self.service = service
         self._state = state
+        self._clock = clock or SystemClock()
         self._children: dict[str, subprocess.Popen[bytes]] = {}
         write_state(state, service)
 
@@ -86,18 +87,18 @@ class Launch:
 
     def wait_until(self, answers: Mapping[str, Callable[[], bool]], deadline_s: float) -> None:
         """Block until every named process answers; fail when one of all processes ends, or time runs out."""
-        end_s = time.monotonic() + deadline_s
+        end_s = self._clock.monotonic_s() + deadline_s
         waiting = dict(answers)
         while waiting:
             for name, child in self._children.items():
                 if child.poll() is not None:
                     raise self._failure(name, f"ended with exit code {child.returncode}")
             waiting = {name: answer for name, answer in waiting.items() if not answer()}
-            if waiting and time.monotonic() > end_s:
+            if waiting and self._clock.monotonic_s() > end_s:
                 name = next(iter(waiting))
                 raise self._failure(name, f"does not answer within {deadline_s:.0f} s")
             if waiting:
-                time.sleep(POLL_S)
+                self._clock.sleep(POLL_S)
 
     def _popen(self, command: Sequence[str], log: Path, environment: Mapping[str, str]) -> "subprocess.Popen[bytes]":
         with disk_access(f"start {command[0]}", self.folder, "check the program and the folder"):

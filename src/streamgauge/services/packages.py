@@ -1,35 +1,63 @@
-"""Java packages by name: fetched once by Maven, kept in the cache."""
+"""Java packages by name: fetched once by Maven, kept in the cache, and used only with the digests that are known.
 
+`jars.sha256` holds the digests, in the form of `sha256sum`: those of a folder are all of its jars.
+"""
+
+import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from streamgauge.engine.java import find_java
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.files import cache_folder, disk_access, locked
+from streamgauge.machine.java import find_java
 
 GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 DEADLINE_S = 600.0
 REMEDY = "choose another folder with STREAMGAUGE_CACHE"
 
 
-def jars_folder(name: str) -> Path:
-    """Return where the jars of `name` are kept."""
-    return cache_folder(os.environ) / "jars" / name
+@cache
+def known_digests() -> Mapping[str, Mapping[str, str]]:
+    """Return the SHA-256 digest of every jar, by folder."""
+    found: dict[str, dict[str, str]] = {}
+    for line in (files("streamgauge.services") / "jars.sha256").read_text(encoding="utf-8").splitlines():
+        digest, path = line.split()
+        folder, jar = path.split("/")
+        found.setdefault(folder, {})[jar] = digest
+    return found
 
 
-def jars(name: str, coordinates: Sequence[str], tell: Callable[[str], None], *, only_these: bool = False) -> Path:
+def _require_known(name: str, folder: Path) -> None:
+    """Refuse jars other than the known ones: whatever is in them would be executed."""
+    known = known_digests().get(name, {})
+    with disk_access("read Java packages", folder, REMEDY):
+        found = {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in sorted(folder.glob("*.jar"))}
+    for jar in sorted(found.keys() | known.keys()):
+        if found.get(jar) != known.get(jar):
+            there, expected = (digests.get(jar, "none") for digests in (found, known))
+            raise EnvironmentNotReadyError(
+                f"{jar} cannot be trusted: its SHA-256 digest is {there}, and {expected} is expected",
+                where=str(folder),
+                remedy="delete the folder and try again; if that does not help, Maven's repository has other files",
+            )
+
+
+def jars(name: str, coordinates: Sequence[str], say: Callable[[str], None], *, only_these: bool = False) -> Path:
     """Return the folder with the jars of `coordinates` (group:artifact:version) and of all they need at run time.
 
     The folder is there whole or not at all; when it is there, neither Maven nor a network is needed. With `only_these`
     nothing is fetched that they need.
     """
-    folder = jars_folder(name)
+    folder = cache_folder(os.environ) / "jars" / name
     if folder.is_dir():
+        _require_known(name, folder)
         return folder
     maven = shutil.which("mvn")
     if maven is None:
@@ -40,9 +68,9 @@ def jars(name: str, coordinates: Sequence[str], tell: Callable[[str], None], *, 
             "or copy this folder from a machine that has it",
         )
     # Maven's own store is not made for two at once.
-    with locked(folder.parent, "keep Java packages", REMEDY, lambda: tell("waiting for another fetch by Maven")):
+    with locked(folder.parent, "keep Java packages", REMEDY, lambda: say("waiting for another fetch by Maven")):
         if not folder.is_dir():
-            tell(f"fetching {coordinates[0]} by Maven, once")
+            say(f"fetching {coordinates[0]} by Maven, once")
             _fetch_into(folder, maven, coordinates, only_these=only_these)
     return folder
 
@@ -52,6 +80,7 @@ def _fetch_into(folder: Path, maven: str, coordinates: Sequence[str], *, only_th
         scratch = Path(tempfile.mkdtemp(prefix=f".new-{folder.name}-", dir=folder.parent))
     try:
         _fetch(maven, coordinates, scratch, only_these=only_these)
+        _require_known(folder.name, scratch / "jars")
         with disk_access("keep Java packages", folder, REMEDY):
             (scratch / "jars").rename(folder)
     finally:
@@ -97,7 +126,7 @@ def _not_fetched(coordinates: Sequence[str], reason: str) -> EnvironmentNotReady
 
 
 def first_error(output: str) -> str:
-    """Return the line of Maven's output that tells most.
+    """Return the line of Maven's output that says most.
 
     >>> first_error("[INFO] Scanning\\n[ERROR] Could not find artifact g:a:jar:1 -> [Help 1]\\n[ERROR] more")
     'Could not find artifact g:a:jar:1'

@@ -2,12 +2,12 @@
 
 import os
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.services.service import Service
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import psutil
 
 # Every process of a service, and what that starts in turn, has this in its environment, with the service's folder.
-# It tells those that were started but not recorded when the tool was killed.
+# It identifies those that were started but not recorded when streamgauge was killed.
 MARK = "STREAMGAUGE_SERVICE_FOLDER"
 END_DEADLINE_S = 20.0
 
@@ -78,13 +78,14 @@ def processes_of(service: Service) -> list["psutil.Process"]:
     return [process for process in found if _runs(process)]
 
 
-def end(service: Service) -> None:
+def end(service: Service, clock: Clock | None = None) -> None:
     """Kill all processes of a service and return when none is left: what they hold is temporary anyway."""
     import psutil
 
-    end_s = time.monotonic() + END_DEADLINE_S
+    clock = clock or SystemClock()
+    end_s = clock.monotonic_s() + END_DEADLINE_S
     while left := processes_of(service):
-        if time.monotonic() > end_s:
+        if clock.monotonic_s() > end_s:
             pids = ", ".join(str(process.pid) for process in left)
             raise EnvironmentNotReadyError(
                 f"processes of {service.name} do not end within {END_DEADLINE_S:.0f} s: {pids}",

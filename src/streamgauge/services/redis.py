@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from streamgauge.errors import EnvironmentNotReadyError
-from streamgauge.services.launch import Launch, Tell
+from streamgauge.services.launch import Launch, Say
 from streamgauge.services.ports import LOOPBACK, wanted_ports
 
 DEADLINE_S = 20.0
@@ -20,7 +20,7 @@ class Redis:
     port: int | None = None
     name: ClassVar[str] = "redis"
 
-    def prepare(self, tell: Tell) -> None:  # noqa: ARG002
+    def prepare(self, say: Say) -> None:  # noqa: ARG002
         """Make sure of `redis-server`."""
         self._program()
 
@@ -56,7 +56,7 @@ class Redis:
 
 
 def answers(port: int) -> bool:
-    """Tell whether a Redis on loopback answers a PING."""
+    """Return whether a Redis on loopback answers a PING."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout=1.0) as connection:
             connection.sendall(b"PING\r\n")

@@ -1,12 +1,12 @@
 """One server of a service killed, and started again with the same command on the same data."""
 
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from streamgauge.clock import Clock, SystemClock
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.services.processes import END_DEADLINE_S, spawn, started_at_s
 from streamgauge.services.service import ServerProcess, Service
@@ -63,7 +63,9 @@ def kill_server(service: Service, name: str) -> KilledServer:
     return KilledServer(service, server, command, environment, tuple(p.pid for p in found))
 
 
-def start_again(killed: KilledServer, *, answers: Callable[[], bool], deadline_s: float) -> Service:
+def start_again(
+    killed: KilledServer, *, answers: Callable[[], bool], deadline_s: float, clock: Clock | None = None
+) -> Service:
     """Start a killed server on its data, record it, and return when it answers."""
     service, old = killed.service, killed.server
     child = spawn(killed.command, folder=service.folder, log=old.log, environment=killed.environment)
@@ -71,15 +73,16 @@ def start_again(killed: KilledServer, *, answers: Callable[[], bool], deadline_s
     service = replace(service, processes=tuple(new if p.name == old.name else p for p in service.processes))
     for path in _recorded(service.folder):
         write_state(path, service)
-    end_s = time.monotonic() + deadline_s
+    clock = clock or SystemClock()
+    end_s = clock.monotonic_s() + deadline_s
     while not answers():
-        if child.poll() is not None or time.monotonic() > end_s:
+        if child.poll() is not None or clock.monotonic_s() > end_s:
             raise EnvironmentNotReadyError(
                 f"{old.name} of {service.name} did not come back within {deadline_s:.0f} s",
                 where=str(old.log),
                 remedy="read its log",
             )
-        time.sleep(POLL_S)
+        clock.sleep(POLL_S)
     return service
 
 

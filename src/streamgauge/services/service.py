@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from streamgauge.store.process import is_alive
+from streamgauge.machine.process import is_alive
 
 Status = Literal["starting", "up", "broken"]
 Recorded = Literal["starting", "up"]

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import secrets
 import socket
 import sys
 import urllib.request
@@ -12,15 +13,19 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import ClassVar
 
-from streamgauge.engine.java import find_java
-from streamgauge.errors import EnvironmentNotReadyError, UsageError
+from streamgauge.errors import UsageError
+from streamgauge.extras import EXTRAS
 from streamgauge.files import disk_access
-from streamgauge.services.launch import Launch, Tell
+from streamgauge.machine.java import find_java
+from streamgauge.secrets import write_properties
+from streamgauge.services.launch import Launch, Say
 from streamgauge.services.ports import LOOPBACK, free_ports, wanted_ports
+from streamgauge.services.state import read_states, state_folder
 
 DEADLINE_S = 90.0
 DAEMON_MEMORY = "512m"
 MOST_WORKERS = 32
+SETTINGS = "conf"
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Spark:
             what = f'"{self.memory}" is no amount of memory'
             raise UsageError(what, where="--memory", remedy='use a number with m or g, e.g. "1g"')
 
-    def prepare(self, tell: Tell) -> None:  # noqa: ARG002
+    def prepare(self, say: Say) -> None:  # noqa: ARG002
         """Make sure of Java and of Spark's programs."""
         find_java(os.environ)
         spark_home()
@@ -82,20 +87,24 @@ class Spark:
 
     def _environment(self, folder: Path) -> dict[str, str]:
         home, _ = find_java(os.environ)
-        settings = folder / "conf"
-        with disk_access("make Spark's folder for settings", settings, "choose another place with --folder"):
+        settings = folder / SETTINGS
+        with disk_access("write the cluster's settings", settings, "choose another place with --folder"):
             settings.mkdir()
+            # Whoever can connect to a master can let its workers execute programs as the user who started it.
+            secret = {"spark.authenticate": "true", "spark.authenticate.secret": secrets.token_hex(32)}
+            write_properties(settings / "spark-defaults.conf", secret)
         options = {
             # A port that is taken is an error, not a reason to listen elsewhere.
             "spark.port.maxRetries": "0",
-            # Over this any local user could start programs, and its port is fixed.
+            # It knows no authentication, and its port is fixed.
             "spark.master.rest.enabled": "false",
+            "spark.ui.killEnabled": "false",
             "java.io.tmpdir": str(folder),
         }
         return {
             "JAVA_HOME": str(home),
             "SPARK_HOME": str(spark_home()),
-            # Empty: the settings of another Spark on this machine have no say.
+            # Settings of another Spark on this machine have no say.
             "SPARK_CONF_DIR": str(settings),
             "SPARK_LOCAL_IP": LOOPBACK,
             "SPARK_LOCAL_DIRS": str(folder / "local"),
@@ -114,8 +123,18 @@ def spark_home() -> Path:
     spec = find_spec("pyspark")
     places = list(spec.submodule_search_locations or ()) if spec else []
     if not places or not (Path(places[0]) / "bin" / "spark-class").is_file():
-        raise EnvironmentNotReadyError("PySpark with Spark's programs was not found", remedy="pip install pyspark")
+        raise EXTRAS["pyspark"].refuse("is not installed, or without Spark's programs")
     return Path(places[0])
+
+
+def authentication(master: str) -> dict[str, str]:
+    """Return the settings with which a driver may connect to a cluster of ours; none for any other master."""
+    if not master.startswith("spark://"):
+        return {}
+    ours = [s.folder for s in read_states(state_folder()).values() if s.name == Spark.name and s.address == master]
+    files = [folder / SETTINGS / "spark-defaults.conf" for folder in ours]
+    lines = [line for file in files if file.is_file() for line in file.read_text(encoding="utf-8").splitlines()]
+    return dict(line.split("=", 1) for line in lines)
 
 
 def alive_workers(page: int) -> int | None:
@@ -128,7 +147,7 @@ def alive_workers(page: int) -> int | None:
 
 
 def worker_answers(port: int) -> bool:
-    """Tell whether a worker listens again."""
+    """Return whether a worker listens again."""
     try:
         with socket.create_connection((LOOPBACK, port), timeout=1.0):
             return True

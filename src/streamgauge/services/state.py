@@ -1,20 +1,24 @@
 """State files: what was started, kept where `services status` and `services down` find it after the starter is gone."""
 
 import os
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.files import cache_folder, disk_access, locked, write_text_whole
+from streamgauge.machine.process import current_place
 from streamgauge.services.service import Service
 
 REMEDY = "choose another folder with STREAMGAUGE_CACHE"
 
 
 def state_folder() -> Path:
-    """Return where state files are kept."""
-    return cache_folder(os.environ) / "services"
+    """Return where state files are kept: those of this host and PID namespace, within which process numbers count."""
+    place = current_place()
+    namespace = re.sub(r"\D", "", place["pid_namespace"] or "")
+    return cache_folder(os.environ) / "services" / "-".join(filter(None, (place["host"], namespace)))
 
 
 def write_state(path: Path, service: Service) -> None:
@@ -56,6 +60,15 @@ def read_states(folder: Path) -> dict[Path, Service]:
     return {path: service for path, service in found.items() if service is not None}
 
 
-def changing(folder: Path, tell: Callable[[str], None]) -> AbstractContextManager[None]:
+def running_pids(folder: Path) -> tuple[int, ...]:
+    """Return the recorded servers that run; a state that cannot be read names none."""
+    try:
+        services = read_states(folder).values()
+    except EnvironmentNotReadyError:
+        return ()
+    return tuple(process.pid for service in services for process in service.processes if process.alive)
+
+
+def changing(folder: Path, say: Callable[[str], None]) -> AbstractContextManager[None]:
     """Let one command at a time change what is up."""
-    return locked(folder, "record services", REMEDY, lambda: tell("waiting for another `streamgauge services` command"))
+    return locked(folder, "record services", REMEDY, lambda: say("waiting for another `streamgauge services` command"))

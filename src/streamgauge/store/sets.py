@@ -13,9 +13,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from streamgauge.clock import Clock
-from streamgauge.errors import InvalidExperimentError, UsageError, closest
-from streamgauge.store.layout import SCHEMA_VERSION, SETS_FOLDER, disk_access
+from streamgauge.errors import InvalidExperimentError
+from streamgauge.store.json_text import damaged, parse_object, problems_of_version
+from streamgauge.store.layout import RUN_FILE, SCHEMA_VERSION, SETS_FOLDER, age_order, disk_access
 from streamgauge.store.writer import write_json
+
+_REMEDY = "restore the file from a copy, or remove it"
+_TEXTS = ("kind", "title")
+_MEMBER_TEXTS = ("key", "name", "workload", "verdict", "role")
+_MEMBER_NUMBERS = ("took_s", "repetition")
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,9 @@ class SetWriter:
 
     def add(self, run_id: str, **facts: Any) -> None:
         """Add a run, with what the set knows about it."""
-        self.update(members=[*self.document["members"], {"run_id": run_id, **facts}])
+        members = [*self.document["members"], {"run_id": run_id, **facts}]
+        rehearsal = {"rehearsal": True} if _is_rehearsal(self.path.parent.parent / run_id) else {}
+        self.update(members=members, **rehearsal)
 
     def update(self, **fields: Any) -> None:
         """Replace fields of the document; a kill leaves the old or the new one."""
@@ -85,55 +93,59 @@ class SetWriter:
         self.document = changed
 
 
+def _is_rehearsal(folder: Path) -> bool:
+    try:
+        return bool(json.loads((folder / RUN_FILE).read_text()).get("rehearsal"))
+    except (OSError, ValueError):
+        return False
+
+
 def list_sets(root: Path) -> list[StoredSet]:
     """List the readable sets below `root`, newest first."""
     found = []
-    for path in sorted((root / SETS_FOLDER).glob("[!.]*.json"), reverse=True):
+    for path in set_files(root):
         try:
-            found.append(_read(path))
+            found.append(read_set(path))
         except InvalidExperimentError:
             continue
-    return found
+    return sorted(found, key=lambda stored: age_order(stored.document.get("created"), stored.set_id), reverse=True)
 
 
-def is_set(root: Path, reference: str) -> bool:
-    """Tell whether a reference means a set below `root`, and no run."""
-    return bool(reference) and any(name.startswith(reference) for name in _names(root))
+def set_files(root: Path) -> list[Path]:
+    """Return the files of the sets below `root`, oldest first; they may be damaged."""
+    return sorted((root / SETS_FOLDER).glob("[!.]*.json"))
 
 
-def open_set(root: Path, reference: str) -> StoredSet:
-    """Open a set by its id or the beginning of it."""
-    names = _names(root)
-    matches = [name for name in names if name == reference] or [
-        n for n in names if reference and n.startswith(reference)
-    ]
-    if len(matches) != 1:
-        what = f'unknown set "{reference}"' if not matches else f'"{reference}" is the beginning of {len(matches)} sets'
-        remedy = closest(reference, names) if names else "there are no sets here; choose a place with --runs"
-        raise UsageError(what, where=str(root / SETS_FOLDER), remedy=remedy)
-    return _read(root / SETS_FOLDER / f"{matches[0]}.json")
-
-
-def _names(root: Path) -> list[str]:
-    return sorted(path.stem for path in (root / SETS_FOLDER).glob("[!.]*.json"))
-
-
-def _read(path: Path) -> StoredSet:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-        members = document["members"]
-        if document["schema_version"] > SCHEMA_VERSION:
-            raise InvalidExperimentError(
-                f"schema version {document['schema_version']} is newer than {SCHEMA_VERSION}, the newest known here",
-                where=str(path),
-                remedy="update streamgauge, or read the set with the version that wrote it",
-            )
-        if not all(isinstance(member["run_id"], str) for member in members):
-            raise TypeError("a member without a run id")
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise InvalidExperimentError(
-            f"not a set of runs ({type(error).__name__}: {error})",
-            where=str(path),
-            remedy="restore the file from a copy, or remove it",
-        ) from error
+def read_set(path: Path) -> StoredSet:
+    """Read the set in a file."""
+    document = parse_object(_text(path), path, remedy=_REMEDY)
+    problems = problems_of_version(document, path, "set")
+    problems += [f'"{key}" must be text' for key in _TEXTS if not isinstance(document.get(key), str)]
+    problems += _problems_of_members(document.get("members"))
+    if problems:
+        raise damaged(f"not a set of runs: {'; '.join(problems)}", path, _REMEDY)
     return StoredSet(path.stem, path, document)
+
+
+def _text(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise damaged(f"not a set of runs: {error.strerror or error}", path, _REMEDY) from error
+
+
+def _problems_of_members(members: Any) -> list[str]:
+    if not isinstance(members, list):
+        return ['"members" must be a list']
+    for number, member in enumerate(members, 1):
+        if not isinstance(member, dict) or not isinstance(member.get("run_id"), str):
+            return [f"member {number} has no run id"]
+        wrong = [key for key in _MEMBER_TEXTS if not isinstance(member.get(key, ""), str | None)]
+        wrong += [key for key in _MEMBER_NUMBERS if not _is_number(member.get(key, 0))]
+        if wrong:
+            return [f"member {number} has a wrong {', '.join(wrong)}"]
+    return []
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e18

@@ -6,17 +6,21 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from streamgauge.clock import Clock
 from streamgauge.files import write_whole
+from streamgauge.machine.lock import RunLock
+from streamgauge.machine.process import current_process
 from streamgauge.store.layout import (
     EVENTS_FILE,
+    LOCK_FILE,
     LOG_FILE,
     ORIGINS,
     REMEDY,
@@ -27,7 +31,6 @@ from streamgauge.store.layout import (
     disk_access,
     table_file,
 )
-from streamgauge.store.process import current_process
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,9 +64,20 @@ def _make_folder(root: Path, workload: str, created: datetime) -> Path:
         for _ in range(_ATTEMPTS):
             folder = root / f"{created:%Y%m%dT%H%M%S}-{slug}-{secrets.token_hex(2)}"
             with suppress(FileExistsError):
-                folder.mkdir()
+                # Rows of verified answers and logs of the user's application are nobody else's business.
+                folder.mkdir(mode=0o700)
                 return folder
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+
+
+def _write_parts(parts: "Iterable[pa.Table]", file: Path) -> None:
+    import pyarrow.parquet as pq
+
+    rest = iter(parts)
+    first = next(rest)
+    with pq.ParquetWriter(file, first.schema, compression="zstd") as writer:
+        for part in chain([first], rest):
+            writer.write_table(part)
 
 
 class RunWriter:
@@ -77,7 +91,10 @@ class RunWriter:
         self.path = path
         self._document = document
         self._lock = RLock()
-        # The document comes first: a folder that looks like a run always says whose it is.
+        # Before the document, so that no reader sees a run that goes on without its lock.
+        with disk_access(f"make {LOCK_FILE}", path):
+            self._held = RunLock.hold(path / LOCK_FILE)
+        # Then the document: a folder that looks like a run always says whose it is.
         write_json(path / RUN_FILE, document)
         with disk_access(f"make {WORK_FOLDER}", self.work):
             self.work.mkdir()
@@ -140,20 +157,25 @@ class RunWriter:
                 self._events.write(line)
                 self._events.flush()
 
-    def write_table(self, name: str, table: "pa.Table") -> None:
-        """Write NAME.parquet."""
-        import pyarrow.parquet as pq
+    def write_table(self, name: str, table: "pa.Table | Iterable[pa.Table]") -> None:
+        """Write NAME.parquet, from a table or from its parts: no more than one of them need be in memory."""
+        import pyarrow as pa
 
         path = self.path / table_file(name)
+        parts = [table] if isinstance(table, pa.Table) else table
         with self._lock:
             self._check_open()
-            _write(path, lambda file: pq.write_table(table, file, compression="zstd"))
+            _write(path, lambda file: _write_parts(parts, file))
 
-    def write_schedule(self, schedule: "Schedule") -> None:
-        """Write the compiled arrival process."""
+    def write_schedule(self, schedule: "Schedule") -> "Schedule":
+        """Write the compiled arrival process, and return it as it is read again: a long one stays on disk."""
+        from streamgauge.arrivals.schedule import Schedule
+
         with self._lock:
             self._check_open()
             _write(self.path / SCHEDULE_FILE, schedule.save)
+            with disk_access(f"read {SCHEDULE_FILE}", self.path / SCHEDULE_FILE):
+                return Schedule.load(self.path / SCHEDULE_FILE)
 
     def finish(self, status: Literal["finished", "interrupted", "failed"], **fields: Any) -> None:
         """End the run: nothing can be written afterwards. After an error it may be called again."""
@@ -164,6 +186,19 @@ class RunWriter:
             with disk_access(f"write {EVENTS_FILE}", self.path / EVENTS_FILE):
                 self._events.close()
             self.update(**fields, status=status)
+            if self._held is not None:
+                self._held.release()
+            with suppress(OSError):
+                (self.path / LOCK_FILE).unlink(missing_ok=True)
+
+    def discard(self) -> None:
+        """Delete the run, ended or not: nothing of it is worth keeping."""
+        with self._lock:
+            with suppress(OSError):
+                self._events.close()
+            if self._held is not None:
+                self._held.release()
+            shutil.rmtree(self.path, ignore_errors=True)
 
     def _check_open(self) -> None:
         if self._document["status"] != "running":

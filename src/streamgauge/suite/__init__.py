@@ -3,13 +3,11 @@
 from streamgauge.suite.document import Suite, load_suite, read_suite
 from streamgauge.suite.junit import BaselineResult, RunResult, junit_xml, refuse_unwritable, write_junit
 from streamgauge.suite.matrix import Configuration, PlannedRun
-from streamgauge.suite.metrics import METRICS
 from streamgauge.suite.orders import Order
 from streamgauge.suite.schema import suite_schema
-from streamgauge.suite.thresholds import Judgement, Threshold, parse_threshold
+from streamgauge.suite.thresholds import Judgement, Threshold
 
 __all__ = [
-    "METRICS",
     "BaselineResult",
     "Configuration",
     "Judgement",
@@ -20,7 +18,6 @@ __all__ = [
     "Threshold",
     "junit_xml",
     "load_suite",
-    "parse_threshold",
     "read_suite",
     "refuse_unwritable",
     "suite_schema",

@@ -4,12 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from streamgauge.bundle import locate
 from streamgauge.errors import StreamgaugeError, closest
-from streamgauge.located import SUITE_LIMITS, Mistakes, Node, Place, Scalar, compose, read_text
 from streamgauge.suite.matrix import CONFIRM_ABOVE, Configuration, PlannedRun, interleave
 from streamgauge.suite.orders import Order, runs_lacking
 from streamgauge.suite.reading import FILE_KEYS, SETTING_KEYS, Keys, LocatedOrder, Reader
 from streamgauge.suite.unfolding import Check, Unfolding
+from streamgauge.units import parse_share
+from streamgauge.yaml_nodes import SUITE_LIMITS, Mistakes, Node, Place, Scalar, compose, read_text
 
 FORMAT_VERSION = 1
 REQUIRED_KEYS = ("streamgauge", "name", "runs")
@@ -27,6 +29,7 @@ class Suite:
     description: str = ""
     baseline: str | None = None
     orders: tuple[Order, ...] = ()
+    drift: float | None = None
 
     def runs(self) -> list[PlannedRun]:
         """Return all single runs in their order, repetitions interleaved."""
@@ -44,7 +47,7 @@ class Suite:
 
     @property
     def needs_confirmation(self) -> bool:
-        """Whether there are so many runs that a user should be asked."""
+        """Whether there are enough runs that a user should be asked."""
         return self.size > CONFIRM_ABOVE
 
     @property
@@ -96,6 +99,20 @@ def _read_baseline(keys: Keys, reader: Reader, find: FindBaseline | None) -> str
     return reference
 
 
+def _read_drift(keys: Keys, reader: Reader) -> float | None:
+    text = reader.text(keys, "drift")
+    if text is None:
+        return None
+    place = keys["drift"][1].place
+    if "baseline" not in keys:
+        reader.mistakes.add(place, "a drift needs a baseline", "add `baseline:`, or leave it out")
+    try:
+        return parse_share(text, where="drift")
+    except StreamgaugeError:
+        reader.mistakes.add(place, f'"{text}" is not a share', "write a percentage between 0% and 100%, e.g. 10%")
+        return None
+
+
 def _read(reader: Reader, check: Check | None, find_baseline: FindBaseline | None) -> Suite | None:
     """Read what can be read; None when it is not even a mapping."""
     mistakes = reader.mistakes
@@ -113,7 +130,7 @@ def _read(reader: Reader, check: Check | None, find_baseline: FindBaseline | Non
     if "streamgauge" in keys:
         _check_version(keys["streamgauge"][1], mistakes)
     name, description = reader.name(keys) or "", reader.text(keys, "description") or ""
-    baseline = _read_baseline(keys, reader, find_baseline)
+    baseline, drift = _read_baseline(keys, reader, find_baseline), _read_drift(keys, reader)
     inside = reader.keys(keys["defaults"][1], SETTING_KEYS, "defaults") if "defaults" in keys else None
     defaults = reader.settings(inside or {})
     thresholds, ignored, orders = reader.thresholds(keys), reader.ignored(keys), reader.orders(keys)
@@ -126,7 +143,7 @@ def _read(reader: Reader, check: Check | None, find_baseline: FindBaseline | Non
         repetitions = {configuration.name: configuration.repetitions for configuration in configurations}
         for located in orders:
             _check_order(located, repetitions, mistakes)
-    return Suite(name, configurations, description, baseline, tuple(located.order for located in orders))
+    return Suite(name, configurations, description, baseline, tuple(located.order for located in orders), drift)
 
 
 def read_suite(
@@ -151,8 +168,13 @@ def read_suite(
 
 
 def load_suite(
-    path: Path, *, root: Path | None = None, check: Check | None = None, find_baseline: FindBaseline | None = None
+    reference: str | Path,
+    *,
+    root: Path | None = None,
+    check: Check | None = None,
+    find_baseline: FindBaseline | None = None,
 ) -> Suite:
-    """Read a suite file as `read_suite` does."""
+    """Read a suite file, or `suite:NAME`, as `read_suite` does."""
+    path = locate(reference)
     text = read_text(path, SUITE_LIMITS)
     return read_suite(text, name=str(path), root=root, check=check, find_baseline=find_baseline)

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 from streamgauge.errors import UsageError
 from streamgauge.files import write_text_whole
+from streamgauge.printable import printable
 from streamgauge.suite.orders import Order
 from streamgauge.suite.thresholds import Judgement, Threshold
 from streamgauge.verdict import Verdict
@@ -82,7 +83,7 @@ def _cases(result: RunResult) -> Iterator[tuple[str, Verdict | None, str]]:
 
 
 def _clean(text: str) -> str:
-    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", printable(text))
 
 
 def junit_xml(
@@ -126,7 +127,7 @@ def _add_case(
 
 
 def refuse_unwritable(path: Path) -> None:
-    """Refuse a place where no report can be put, before time is spent on what it would tell."""
+    """Refuse a place where no report can be put, before time is spent on what it would say."""
     try:
         if path.exists() and not path.is_file():
             raise OSError(errno.EINVAL, "it is there already and no file")

@@ -9,11 +9,11 @@ from math import prod
 from pathlib import Path
 from typing import Any, TypeVar
 
-from streamgauge.suite.settings import SETTINGS
+from streamgauge.bundle import locate
+from streamgauge.lookup import is_prototype, is_user_function
+from streamgauge.settings.table import SETTINGS
 from streamgauge.suite.thresholds import Threshold
 from streamgauge.units import parse_duration
-from streamgauge.workloads import is_prototype
-from streamgauge.workloads.user import is_user_function
 
 # Starting Spark, the checks before the load, the first micro-batch: what a run takes besides its load.
 OVERHEAD_S = 35.0
@@ -51,7 +51,7 @@ class Configuration:
     def expected_s(self) -> float:
         """How long one run takes, about.
 
-        An offline load is counted as long as the time that its events span, which only a run can tell better.
+        An offline load is counted as long as the time that its events span, which only a run can show better.
         """
         return OVERHEAD_S + load_duration_s(self.settings) * (2 if self.settings.get("load") == "online" else 1)
 
@@ -75,7 +75,7 @@ class PlannedRun:
 
     @property
     def key(self) -> str:
-        """What tells this run from all others, whatever file it is written in: a digest of what decides its numbers.
+        """The identity of this run, whatever file it is written in: a digest of what decides its numbers.
 
         Spelling does not matter (`10k` and `10000` are the same), nor do thresholds.
         """
@@ -89,7 +89,7 @@ def code_digest(workload: str, root: Path) -> str | None:
     if not is_user_function(workload) and not is_prototype(workload):
         return None
     file = workload if is_prototype(workload) else workload.rpartition(":")[0]
-    return hashlib.sha256((root / file).read_bytes()).hexdigest()
+    return hashlib.sha256((root / locate(file)).read_bytes()).hexdigest()
 
 
 def load_duration_s(settings: Mapping[str, Any]) -> float:

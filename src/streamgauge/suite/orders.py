@@ -4,7 +4,8 @@
     sign  = "<" | ">" | "~" NUMBER "%"
 
 Every value is one run. `<` and `>` hold when the medians are in this order and the difference is shown by the test that
-compares sets of runs; `~` holds when the whole interval of the ratio lies within the tolerance.
+compares sets of runs; `~` holds when the whole interval of the ratio lies within the tolerance. Runs of which one side
+was made before the other decide nothing: the machine may have changed in between.
 """
 
 import re
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Literal, cast
 
-from streamgauge.suite.metrics import METRICS, format_metric
+from streamgauge.metrics import METRIC
 from streamgauge.suite.thresholds import Judgement, Misreading
 from streamgauge.verdict import Verdict
 
@@ -44,9 +45,9 @@ class Order:
         tolerance = f" {100 * self.tolerance:g}%" if self.tolerance else ""
         return f"{self.metric}: {self.left} {self.sign}{tolerance} {self.right}"
 
-    def evaluate(self, left: Sequence[float], right: Sequence[float]) -> Judgement:
+    def evaluate(self, left: Sequence[float], right: Sequence[float], *, is_sequential: bool = False) -> Judgement:
         """Judge the values of both sides; too few of them give unknown, never pass."""
-        from streamgauge.measure.statistics import compare_samples
+        from streamgauge.measure.statistics import Rule, compare_samples
 
         missing = [name for name, values in ((self.left, left), (self.right, right)) if not values]
         if missing:
@@ -54,10 +55,13 @@ class Order:
             return Judgement(Verdict.UNKNOWN, None, None, text)
         sides = median(left), median(right)
         try:
-            effect = compare_samples(right, left, confidence=CONFIDENCE)
+            effect = compare_samples(right, left, Rule(CONFIDENCE))
         except ValueError:
             text = f"{self._medians(sides)}: values at or below 0 have no ratio, which an order rests on"
             return Judgement(Verdict.UNKNOWN, *sides, text)
+        if is_sequential:
+            text = f"{self._medians(sides)}: the runs of one were made before those of the other, which decides nothing"
+            return Judgement(Verdict.UNKNOWN, *sides, f"{text}; run the suite anew, which takes turns")
         verdict = self._likeness(effect) if self.sign == "~" else self._strict(sides, effect)
         return Judgement(verdict, *sides, self._say(sides, effect, verdict))
 
@@ -76,7 +80,7 @@ class Order:
         return Verdict.PASS if effect.low >= 1 / reach and effect.high <= reach else Verdict.UNKNOWN
 
     def _medians(self, sides: tuple[float, float]) -> str:
-        shown = [format_metric(value, METRICS[self.metric]) for value in sides]
+        shown = [METRIC[self.metric].form(value) for value in sides]
         if shown[0] == shown[1] and sides[0] != sides[1]:
             shown = [f"{value!r}" for value in sides]
         return f"{self.left} has {shown[0]}, {self.right} {shown[1]}"
@@ -94,13 +98,11 @@ class Order:
 
 def runs_lacking(order: Order, runs: tuple[int, int]) -> str | None:
     """Say how many runs an order needs before any values could decide it; None when there are enough."""
-    from streamgauge.measure.statistics import runs_needed, smallest_p
+    from streamgauge.measure.statistics import MIN_RUNS
 
     if order.sign == "~":
         return None if min(runs) > 1 else "2 or more on each side"
-    if smallest_p(*runs) <= 1 - CONFIDENCE:
-        return None
-    return f"{runs_needed(CONFIDENCE)} or more on each side"
+    return None if min(runs) >= MIN_RUNS else f"{MIN_RUNS} or more on each side"
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from streamgauge.bundle import is_bundled
 from streamgauge.errors import StreamgaugeError, closest
-from streamgauge.located import Mapping, Mistakes, Node, Place, Scalar, Sequence
-from streamgauge.suite.metrics import METRICS
+from streamgauge.lookup import find_workload, is_prototype, is_user_function
+from streamgauge.metrics import METRIC
+from streamgauge.settings.table import GROUPS, KEYS, Setting, in_words_of_the_file, renamed
 from streamgauge.suite.orders import Order, read_orders
-from streamgauge.suite.settings import GROUPS, SETTINGS, in_words_of_the_file
 from streamgauge.suite.thresholds import Misreading, Threshold, read_threshold, suggest_metric
-from streamgauge.workloads import catalogue, find_workload, is_prototype
-from streamgauge.workloads.user import is_user_function
+from streamgauge.workloads import catalogue
+from streamgauge.yaml_nodes import Mapping, Mistakes, Node, Place, Scalar, Sequence
 
 MAX_REPETITIONS = 1000
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
@@ -34,6 +35,7 @@ FILE_KEYS = {
     "orders": "which runs must have more of something than others",
     "ignore": "questions behind the verdicts of runs that do not count here",
     "baseline": "a run or a set of runs to compare with: its id, or its path",
+    "drift": "by how much the machine may have changed since the baseline, such as 10%",
 }
 RUN_KEYS = {
     "workload": "a name of the catalogue, a prototype file, file.py:function, or a list of them",
@@ -43,7 +45,7 @@ RUN_KEYS = {
     "name": "name of these runs: letters, digits, dots, dashes and underscores",
     "ignore": "questions behind the verdicts of these runs that do not count",
 }
-SETTING_KEYS = (*SETTINGS, *GROUPS)
+SETTING_KEYS = (*KEYS, *GROUPS)
 
 # A key and its value, by the name of the key.
 Keys = dict[str, tuple[Scalar, Node]]
@@ -86,12 +88,24 @@ class LocatedOrder:
 
 
 def workload_path(text: str, suite: str) -> str:
-    """Return the path of a prototype, which counts from the folder of the suite file; other workloads as they are.
+    """Return the path of a prototype file, which counts from the folder of the suite file; others as they are.
 
     >>> workload_path("../examples/ysb.yaml", "suites/all.yaml"), workload_path("ysb", "suites/all.yaml")
     ('examples/ysb.yaml', 'ysb')
     """
-    return os.path.normpath(Path(suite).parent / text) if is_prototype(text) else text
+    is_file = is_prototype(text) and not is_bundled(text, "prototype")
+    return os.path.normpath(Path(suite).parent / text) if is_file else text
+
+
+def _known_key(name: str, known: list[str]) -> str:
+    """Return a remedy: what an old spelling is called now, or the closest known key."""
+    new = renamed("run", name)
+    return f"it is now `{new}`" if new in known else closest(name, known)
+
+
+def _written(setting: Setting, scalar: Scalar) -> Any:
+    """Return a value as it is written; YAML decides only what is a whole number, a flag or a text."""
+    return scalar.value if setting.kind in ("whole", "flag", "text", "stream") else scalar.text
 
 
 def _is_empty(node: Node) -> bool:
@@ -113,7 +127,7 @@ class Reader:
         names = list(known)
         for key, _ in node.entries:
             if key.text not in names:
-                self.mistakes.add(key.place, f'{owner} has no key "{key.text}"', closest(key.text, names))
+                self.mistakes.add(key.place, f'{owner} has no key "{key.text}"', _known_key(key.text, names))
         return {key.text: (key, value) for key, value in node.entries if key.text in names}
 
     def text(self, keys: Keys, name: str, known: dict[str, str] = FILE_KEYS) -> str | None:
@@ -191,7 +205,7 @@ class Reader:
         return found
 
     def _orders(self, metric: Scalar, node: Node, remedy: str) -> list[LocatedOrder]:
-        if metric.text not in METRICS:
+        if metric.text not in METRIC:
             self.mistakes.add(metric.place, f'there is no metric "{metric.text}"', suggest_metric(metric.text))
         if not isinstance(node, Scalar) or _is_empty(node):
             self.mistakes.add(node.place, f"{metric.text} needs names in their order", remedy)
@@ -205,7 +219,7 @@ class Reader:
         return [
             LocatedOrder(order, *(self.mistakes.inside(node, word.start, word.end) for word in words))
             for order, *words in read
-            if metric.text in METRICS
+            if metric.text in METRIC
         ]
 
     def settings(self, keys: Keys) -> Choices:
@@ -214,7 +228,7 @@ class Reader:
         for name, (key, node) in keys.items():
             if name in GROUPS:
                 choices |= self._group(name, key, node)
-            elif name in SETTINGS:
+            elif name in KEYS:
                 choices |= self._choice(name, key, node)
         return choices
 
@@ -237,10 +251,10 @@ class Reader:
         if _is_empty(node):
             self.mistakes.add(key.place, f"{name} has no value", "give it one, or leave it out")
             return {}
-        if name not in SETTINGS:
+        if name not in KEYS:
             return {name: Choice(key, node, node.text)}
         try:
-            return {name: Choice(key, node, SETTINGS[name].read(node))}
+            return {name: Choice(key, node, KEYS[name].read(_written(KEYS[name], node)))}
         except StreamgaugeError as error:
             what = f"{name} {error.what}" if error.what.startswith('"') else error.what
             self.mistakes.add(node.place, what, in_words_of_the_file(error.remedy or ""))
@@ -301,8 +315,8 @@ class Reader:
         for inner, values in node.entries:
             name = inner.text
             group, _, rest = name.partition(".")
-            if name not in SETTINGS and not (group in GROUPS and rest):
-                remedy = closest(name, [*SETTINGS, "set.NAME", "conf.KEY"])
+            if name not in KEYS and not (group in GROUPS and rest):
+                remedy = _known_key(name, [*KEYS, "set.NAME", "conf.KEY"])
                 self.mistakes.add(inner.place, f'a matrix has no key "{name}"', remedy)
                 continue
             scalars = self.items(inner, values, name, f"write {name}: [ … ] with one value or more")
@@ -336,7 +350,7 @@ class Reader:
                 self.mistakes.add(scalar.place, what, closest(scalar.text, catalogue()))
 
     def _can_run(self, scalar: Scalar) -> bool:
-        """Tell whether a prototype file describes an application that can run."""
+        """Return whether a prototype file describes an application that can run."""
         path = workload_path(scalar.text, self.mistakes.name)
         try:
             find_workload(path)
@@ -347,10 +361,10 @@ class Reader:
         return True
 
     def _is_function(self, scalar: Scalar) -> bool:
-        """Tell whether a function of the user's own is named as it must be; its file is not run."""
+        """Return whether a function of the user's own is named as it must be; its file is not run."""
         file, _, function = scalar.text.rpartition(":")
         if not file or not function.isidentifier():
-            self.mistakes.add(scalar.place, f'"{scalar.text}" names no function', "write file.py:FUNCTION")
+            self.mistakes.add(scalar.place, f'"{scalar.text}" does not name a function', "write file.py:FUNCTION")
             return False
         if not self.exists(file):
             remedy = "write its path as seen from the working directory"
@@ -359,7 +373,7 @@ class Reader:
         return True
 
     def exists(self, path: str) -> bool:
-        """Tell whether a path leads somewhere; what cannot be a path does not."""
+        """Return whether a path leads somewhere; what cannot be a path does not."""
         try:
             return (self.root / path).exists()
         except (OSError, ValueError):

@@ -3,10 +3,10 @@
 import re
 from typing import Any
 
+from streamgauge.metrics import METRIC
+from streamgauge.settings.table import GROUPS, KEYS, Setting
 from streamgauge.suite.document import FORMAT_VERSION, REQUIRED_KEYS
-from streamgauge.suite.metrics import METRICS
 from streamgauge.suite.reading import FILE_KEYS, IGNORABLE, MAX_REPETITIONS, NAME, RUN_KEYS
-from streamgauge.suite.settings import GROUPS, SETTINGS, Setting
 from streamgauge.suite.thresholds import COMPARISONS
 from streamgauge.workloads import catalogue
 
@@ -41,15 +41,16 @@ def _value_schema(setting: Setting) -> dict[str, Any]:
 
 def _described(setting: Setting) -> dict[str, Any]:
     default = {} if setting.default is None else {"default": setting.default}
-    return _value_schema(setting) | {"description": setting.meaning} | default
+    description = setting.help_in_file + f"; default {setting.otherwise}" * bool(setting.otherwise)
+    return _value_schema(setting) | {"description": description} | default
 
 
 def _settings() -> dict[str, Any]:
     groups = {
-        name: {"type": "object", "additionalProperties": {"$ref": "#/$defs/value"}, "description": meaning}
-        for name, meaning in GROUPS.items()
+        name: {"type": "object", "additionalProperties": {"$ref": "#/$defs/value"}, "description": setting.help_in_file}
+        for name, setting in GROUPS.items()
     }
-    return {name: _described(setting) for name, setting in SETTINGS.items()} | groups
+    return {name: _described(setting) for name, setting in KEYS.items()} | groups
 
 
 def _list_of(item: dict[str, Any]) -> dict[str, Any]:
@@ -61,7 +62,7 @@ def _matrix() -> dict[str, Any]:
         "type": "object",
         "minProperties": 1,
         "additionalProperties": False,
-        "properties": {name: _list_of(_value_schema(setting)) for name, setting in SETTINGS.items()},
+        "properties": {name: _list_of(_value_schema(setting)) for name, setting in KEYS.items()},
         "patternProperties": {rf"^{name}\..+$": _list_of({"$ref": "#/$defs/value"}) for name in GROUPS},
     }
 
@@ -86,12 +87,12 @@ def _run() -> dict[str, Any]:
 
 
 def _threshold() -> dict[str, Any]:
-    metrics = "|".join(re.escape(path) for path in METRICS)
+    metrics = "|".join(re.escape(path) for path in METRIC)
     return {"type": "string", "pattern": rf"^\s*({metrics})\s*({'|'.join(COMPARISONS)})\s*[^\s<>=]"}
 
 
 def _order() -> dict[str, Any]:
-    metrics = "|".join(re.escape(path) for path in METRICS)
+    metrics = "|".join(re.escape(path) for path in METRIC)
     names = {"type": "string", "pattern": r"[^\s<>~]\s*([<>]|~\s*\d+(\.\d+)?\s*%)\s*[^\s<>~=]"}
     return {
         "type": "object",
@@ -113,6 +114,7 @@ def suite_schema() -> dict[str, Any]:
         "orders": _list_of(_order()),
         "ignore": {"$ref": "#/$defs/questions"},
         "baseline": {"type": "string", "minLength": 1},
+        "drift": {"type": "string", "pattern": r"^\s*\d+(\.\d+)?\s*%\s*$"},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -123,7 +125,9 @@ def suite_schema() -> dict[str, Any]:
         "properties": {name: schema | {"description": FILE_KEYS[name]} for name, schema in properties.items()},
         "$defs": {
             **_QUANTITIES,
-            "workload": {"anyOf": [{"enum": list(catalogue())}, {"type": "string", "pattern": r"\.(py:\w+|ya?ml)$"}]},
+            "workload": {
+                "anyOf": [{"enum": list(catalogue())}, {"type": "string", "pattern": r"^prototype:|\.(py:\w+|ya?ml)$"}]
+            },
             "matrix": _matrix(),
             "thresholds": _list_of(_threshold()),
             "questions": _list_of({"enum": list(IGNORABLE)}),

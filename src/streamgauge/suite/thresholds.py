@@ -15,8 +15,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from streamgauge.errors import InvalidExperimentError, closest
-from streamgauge.suite.metrics import METRICS, Unit, format_metric, metric_value
+from streamgauge.errors import closest
+from streamgauge.metrics import METRIC, Unit
 from streamgauge.units import parse_duration, parse_rate
 from streamgauge.verdict import Verdict
 
@@ -82,7 +82,7 @@ class _Metric:
 
     @property
     def unit(self) -> Unit:
-        return METRICS[self.path]
+        return METRIC[self.path].unit
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def _value(expression: _Expression, summary: Mapping[str, Any]) -> float | None:
     if isinstance(expression, _Number):
         return expression.value
     if isinstance(expression, _Metric):
-        return metric_value(summary, expression.path)
+        return METRIC[expression.path].value(summary)
     left, right = _value(expression.left, summary), _value(expression.right, summary)
     if left is None or right is None or (expression.symbol == "/" and right == 0):
         return None
@@ -119,7 +119,7 @@ class Threshold:
 
     def evaluate(self, summary: Mapping[str, Any]) -> Judgement:
         """Judge the summary of a run; a side that is not known gives unknown, never pass."""
-        left, right = metric_value(summary, self.metric), _value(self.expression, summary)
+        left, right = METRIC[self.metric].value(summary), _value(self.expression, summary)
         missing = [
             what
             for what, value in ((self.metric, left), ("the right side", right))
@@ -131,7 +131,7 @@ class Threshold:
         return Judgement(verdict, left, right, self._say(left, right, verdict))
 
     def _say(self, left: float, right: float, verdict: Verdict) -> str:
-        shown = [format_metric(value, METRICS[self.metric]) for value in (left, right)]
+        shown = [METRIC[self.metric].form(value) for value in (left, right)]
         if shown[0] == shown[1] and left != right:
             shown = [f"{left!r}", f"{right!r}"]
         is_as = "as required" if verdict is Verdict.PASS else "but required"
@@ -247,7 +247,7 @@ class _Parser:
 
     def metric(self) -> _Metric:
         token = self.take()
-        if token.text in METRICS:
+        if token.text in METRIC:
             return _Metric(token.text)
         raise Misreading(f'there is no metric "{token.text}"', suggest_metric(token.text), token.start, token.end)
 
@@ -270,30 +270,20 @@ def _product_unit(symbol: str, left: Unit, right: Unit) -> Unit:
 
 def suggest_metric(path: str) -> str:
     """Return what a user may have meant: a number of the named group, a close path, or what there is."""
-    members = [known.removeprefix(f"{path}.") for known in METRICS if known.startswith(f"{path}.")]
+    members = [known.removeprefix(f"{path}.") for known in METRIC if known.startswith(f"{path}.")]
     if members:
         return f"it has several numbers, write {path}.NAME with one of {', '.join(members)}"
-    remedy = closest(path, METRICS)
+    remedy = closest(path, METRIC)
     is_close = remedy.startswith("did you mean")
-    return remedy if is_close else closest(path, {known.partition(".")[0] for known in METRICS})
+    return remedy if is_close else closest(path, {known.partition(".")[0] for known in METRIC})
 
 
 def read_threshold(text: str) -> Threshold:
-    """Read a threshold; raises `Misreading` with the characters that are wrong."""
-    return _Parser(text).threshold()
+    """Read a threshold; raises `Misreading` with the characters that are wrong.
 
-
-def parse_threshold(text: str, *, where: str = "--threshold") -> Threshold:
-    """Read a threshold that does not come from a file.
-
-    >>> threshold = parse_threshold("end_to_end_latency_s.p95 < 200 ms")
+    >>> threshold = read_threshold("end_to_end_latency_s.p95 < 200 ms")
     >>> judgement = threshold.evaluate({"end_to_end_latency_s": {"p95": 0.3}})
     >>> judgement.verdict.value, judgement.text
     ('fail', 'end_to_end_latency_s.p95 is 300 ms, but required < 200 ms')
     """
-    try:
-        return read_threshold(text)
-    except Misreading as misreading:
-        what = f'"{text}": {misreading.what}'
-        where = f"{where}, character {misreading.start + 1}"
-        raise InvalidExperimentError(what, where=where, remedy=misreading.remedy) from None
+    return _Parser(text).threshold()

@@ -11,7 +11,8 @@ from pydantic import ValidationError
 from streamgauge.arrivals import parse_law
 from streamgauge.errors import EnvironmentNotReadyError, StreamgaugeError, closest
 from streamgauge.events import Parameters, event_stream
-from streamgauge.located import Mistakes, Scalar
+from streamgauge.lookup import USUAL_EVENTS, find_workload, is_user_function
+from streamgauge.settings.table import KEYS, SETTINGS, in_words_of_the_file, usual_rate, with_defaults
 from streamgauge.suite.matrix import (
     Configuration,
     PlannedRun,
@@ -22,12 +23,10 @@ from streamgauge.suite.matrix import (
     load_duration_s,
 )
 from streamgauge.suite.reading import Choice, Choices, Entry, workload_path
-from streamgauge.suite.settings import SETTINGS, in_words_of_the_file, usual_rate, with_defaults
 from streamgauge.suite.thresholds import Threshold
 from streamgauge.units import format_duration, parse_rate
-from streamgauge.workloads import find_workload
 from streamgauge.workloads.parameters import describe_parameters
-from streamgauge.workloads.user import is_user_function
+from streamgauge.yaml_nodes import Mistakes, Scalar
 
 MAX_RUNS = 10_000
 
@@ -96,7 +95,7 @@ class Unfolding:
         if parameters is None or len(self.mistakes.found) > before:
             return None
         conf = {name: choice.value for name, choice in _group(chosen, "conf").items()}
-        settings = {name: chosen[name].value for name in SETTINGS if name in chosen}
+        settings = {name: chosen[name].value for name in KEYS if name in chosen}
         made = Configuration(
             name=_name(entry, workload, own),
             workload=workload_path(workload.text, self.mistakes.name),
@@ -149,9 +148,8 @@ class Unfolding:
     def _mean_rate_per_s(self, chosen: Choices, usual: Mapping[str, Any]) -> float | None:
         """Return the mean rate over warm-up and measurement; None when the law is wrong or offers nothing then."""
         settings = with_defaults({name: choice.value for name, choice in chosen.items()}, usual)
-        rate_per_s = parse_rate(
-            settings.get("rate", usual_rate(settings.get("load", "open"), settings.get("mode", "micro-batch")))
-        )
+        load, mode = (str(settings.get(name, SETTINGS[name].default)) for name in ("load", "mode"))
+        rate_per_s = parse_rate(settings.get("rate", usual_rate(load, mode)))
         load_s = load_duration_s(settings)
         law = chosen["arrivals"].scalar if "arrivals" in chosen else None
         if law is None and "arrivals" in usual:
@@ -186,14 +184,14 @@ class Unfolding:
         """Return the parameters of a workload, what refuses rates that they do not allow, and its own settings."""
         events = chosen.get("events")
         if is_user_function(workload.text):
-            stream = event_stream(events.value if events else "ysb")
+            stream = event_stream(events.value if events else USUAL_EVENTS)
             return stream.parameters, stream.check, {}
         if events:
             remedy = "use events only with file.py:function"
             self.mistakes.add(events.key.place, f"{workload.text} has its own events", remedy)
         known = find_workload(workload_path(workload.text, self.mistakes.name))
         variant = known.variants.get(given["semantics"].value, known) if "semantics" in given else known
-        return variant.parameters, variant.check, variant.defaults
+        return variant.parameters, variant.check, variant.rules.defaults
 
     def _note_domains(self, error: ValidationError, model: type[Parameters], given: Choices) -> None:
         """Note every parameter that is outside its domain."""
@@ -243,5 +241,5 @@ def _group(chosen: Choices, group: str) -> dict[str, Choice]:
 
 def _in_order(own: Choices) -> Iterator[str]:
     """Yield the names of settings in an order that does not depend on that of the file."""
-    yield from (name for name in SETTINGS if name in own)
-    yield from sorted(name for name in own if name not in SETTINGS)
+    yield from (name for name in KEYS if name in own)
+    yield from sorted(name for name in own if name not in KEYS)

@@ -3,58 +3,40 @@
 from functools import cache
 from importlib import import_module
 
-from streamgauge.errors import UsageError, closest
 from streamgauge.workloads.workload import OutputMode, Window, Workload
 
-__all__ = ["OutputMode", "Window", "Workload", "catalogue", "find_workload", "find_workloads", "is_prototype"]
+__all__ = ["OutputMode", "Window", "Workload", "catalogue", "catalogue_entry", "family_names"]
 
 
-# One module per workload, in the order in which `list` shows them.
-MODULES = (
-    "ysb.ysb",
-    *(f"hibench.{name}" for name in ("identity", "repartition", "wordcount", "fixwindow")),
-    *(f"nexmark.q{number}" for number in range(24)),
-    *(f"streambench.{name}" for name in ("wordcount", "windowed_wordcount", "advclick", "kmeans")),
-    *(f"operators.{name}" for name in ("map", "filter", "filtermap", "reduce", "rolling_count")),
-    *(f"operators.{name}" for name in ("window_tumbling", "window_sliding", "session")),
-    *(f"operators.{name}" for name in ("join_window", "join_left", "partition")),
-)
+def _named(prefix: str, folder: str, *modules: str) -> dict[str, str]:
+    return {f"{prefix}-{module.replace('_', '-')}": f"{folder}.{module}" for module in modules}
 
 
-def _load(module: str) -> Workload:
-    workload = import_module(f"streamgauge.workloads.{module}").WORKLOAD
+# The module of each workload by name, in the order in which `list` shows them; the folder is the family.
+MODULES = {
+    "ysb": "ysb.ysb",
+    **_named("hibench", "hibench", "identity", "repartition", "wordcount", "fixwindow"),
+    **_named("nexmark", "nexmark", *(f"q{number}" for number in range(24))),
+    **_named("streambench", "streambench", "wordcount", "windowed_wordcount", "advclick", "kmeans"),
+    **_named("operator", "operators", "map", "filter", "filtermap", "reduce", "rolling_count"),
+    **_named("operator", "operators", "window_tumbling", "window_sliding", "session"),
+    **_named("operator", "operators", "join_window", "join_left", "partition"),
+}
+
+
+@cache
+def catalogue_entry(name: str) -> Workload:
+    """Import one workload of the catalogue."""
+    workload = import_module(f"streamgauge.workloads.{MODULES[name]}").WORKLOAD
     assert isinstance(workload, Workload)
     return workload
 
 
-@cache
 def catalogue() -> dict[str, Workload]:
     """Return all workloads by name, in the order in which `list` shows them."""
-    return {workload.name: workload for name in MODULES for workload in [_load(name)]}
+    return {name: catalogue_entry(name) for name in MODULES}
 
 
-def is_prototype(name: str) -> bool:
-    """Tell a prototype file from a name of the catalogue.
-
-    >>> is_prototype("examples/prototypes/ysb.yaml"), is_prototype("ysb")
-    (True, False)
-    """
-    return name.endswith((".yaml", ".yml"))
-
-
-def find_workload(name: str) -> Workload:
-    """Find a workload by its name, or read it from a prototype file."""
-    if is_prototype(name):
-        from streamgauge.prototype.workload import prototype_workload
-
-        return prototype_workload(name)
-    known = catalogue()
-    if name not in known:
-        raise UsageError(f'unknown workload "{name}"', remedy=closest(name, known))
-    return known[name]
-
-
-def find_workloads(name: str) -> list[Workload]:
-    """Find a workload by its name, or all of a suite."""
-    suite = [workload for workload in catalogue().values() if workload.suite == name]
-    return [find_workload(name)] if name in catalogue() or not suite else suite
+def family_names(family: str) -> list[str]:
+    """Return the names of the workloads that belong together; none for an unknown family."""
+    return [name for name, module in MODULES.items() if module.split(".")[0] == family]

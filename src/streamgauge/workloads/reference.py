@@ -26,7 +26,7 @@ def reference_answer(workload: Workload, parameters: Parameters, events: "pa.Tab
     connection.create_function("identifier", identifier, ["VARCHAR", "BIGINT"], "VARCHAR")
     connection.register("events", events)
     values: dict[str, Any] = parameters.model_dump()
-    sql = workload.reference_sql
+    sql = workload.answer.sql
     assert sql is not None
     used = {name: value for name, value in values.items() if f"${name}" in sql}
     return connection.sql(sql, params=used).to_arrow_table()

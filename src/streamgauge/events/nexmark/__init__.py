@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from streamgauge.events.nexmark.clock import at_rate, check, schedule
 from streamgauge.events.nexmark.parameters import NexmarkEvents
+from streamgauge.events.nexmark.rates import at_rate, check, schedule
 from streamgauge.events.stream import EventStream, Field
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ import pyarrow.compute as pc
 from streamgauge.arrivals import Arrivals
 from streamgauge.events.draw import Longs, draw
 from streamgauge.events.nexmark import names
-from streamgauge.events.nexmark.clock import rate_cycle
 from streamgauge.events.nexmark.parameters import NexmarkEvents
 from streamgauge.events.nexmark.random import JavaRandoms, event_seeds
 from streamgauge.events.nexmark.urls import channels, urls
@@ -67,7 +66,7 @@ def _first_ids(p: NexmarkEvents, n: Longs) -> tuple[Longs, Longs]:
 
 def happenings(p: NexmarkEvents, arrivals: Arrivals) -> Happenings:
     """Return ids and times of events."""
-    cycle = rate_cycle(p)
+    cycle = p.rate_cycle()
 
     def time_ms(m: Longs) -> Longs:
         if cycle is None:

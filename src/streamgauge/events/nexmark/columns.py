@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from streamgauge.events.columns import SEPARATOR
 from streamgauge.events.draw import stream_key
-from streamgauge.events.nexmark import clock, names, urls
+from streamgauge.events.nexmark import names, urls
 from streamgauge.events.nexmark.parameters import NexmarkEvents
+from streamgauge.events.nexmark.rates import MAX_LIFE_MS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -114,7 +115,7 @@ class Recipe:
         return rows.select(*wanted)
 
     def depends(self, name: str, on: Callable[[str], bool]) -> bool:
-        """Tell whether a column is, or is made from, one for which `on` holds."""
+        """Return whether a column is, or is made from, one for which `on` holds."""
         uses = self.definitions[name][1] if name in self.definitions else ()
         return on(name) or any(self.depends(used, on) for used in uses)
 
@@ -264,7 +265,7 @@ def _identity(r: Draws, p: NexmarkEvents, seed: int) -> None:
 
 def _time_ms(p: NexmarkEvents, number: str) -> tuple[str, ...]:
     """Return the time of a generator's event in milliseconds since the epoch, and what it uses."""
-    cycle = clock.rate_cycle(p)
+    cycle = p.rate_cycle()
     if cycle is None:
         away = f"({number} * {p.generators}L - base)"
         rest = f"pmod({away}, events)"
@@ -327,7 +328,7 @@ def _bid(r: Draws, p: NexmarkEvents) -> None:
 def _define_six_characters(r: Draws, state: str) -> str:
     """Define what `_six_characters` returns as one number of six bytes.
 
-    Divisions are multiplications, and the sign, as random as a coin, is no branch.
+    Divisions are multiplications, and the sign, as random as a coin, is not a branch.
     """
     half, scaled = 26**3, -(-(2**46) // 26**3)
     value = r.define(f"{state}_value", f"shiftright(shiftleft({state}, 16), 32)", state)
@@ -417,7 +418,7 @@ def _auction(r: Draws, p: NexmarkEvents) -> None:
     after = r.draw_price("a_initial_bid", after)
     ahead, *uses = _time_ms(p, f"(number + {p.events_ahead}L)")
     bound = r.define("a_bound", f"greatest(({ahead} - time_ms) * 2L, 1L)", "time_ms", *uses)
-    after = r.draw("a_2", after, bound, most=clock.MAX_LIFE_MS)
+    after = r.draw("a_2", after, bound, most=MAX_LIFE_MS)
     r.define("a_expires", f"timestamp_millis(time_ms + 1L + {_below(after, bound)})", "time_ms", after, bound)
     after = r.draw_text("a_item_name", after, names.ITEM_NAME_LENGTH, names.AUCTION)
     after = r.draw_text("a_description", after, names.DESCRIPTION_LENGTH, names.AUCTION)

@@ -6,7 +6,7 @@ from pydantic import Field as Parameter
 from pydantic import field_validator, model_validator
 
 from streamgauge.errors import InvalidExperimentError
-from streamgauge.events.nexmark.clock import MAX_BEAM_RATE_PER_S, rate_cycle
+from streamgauge.events.nexmark.clock import MAX_BEAM_RATE_PER_S, RateCycle, rate_cycle
 from streamgauge.events.nexmark.names import AUCTIONS_PER_CYCLE, CYCLE, DELAY_DRAWS, OUT_OF_ORDER_PRIME
 from streamgauge.events.stream import Parameters
 
@@ -47,13 +47,13 @@ class NexmarkEvents(Parameters):
     avg_auction_bytes: int = Parameter(500, ge=0, le=10_000, description="mean size of an auction, padded with extra")
     avg_bid_bytes: int = Parameter(100, ge=0, le=500, description="mean size of a bid, padded with extra")
     hot_auction_ratio: int = Parameter(
-        2, ge=1, le=100_000, description="one bid in so many is for any auction, the others for the hot one"
+        2, ge=1, le=100_000, description="one bid in that many is for any auction, the others for the hot one"
     )
     hot_sellers_ratio: int = Parameter(
-        4, ge=1, le=100_000, description="one auction in so many is by any person, the others by the hot one"
+        4, ge=1, le=100_000, description="one auction in that many is by any person, the others by the hot one"
     )
     hot_bidders_ratio: int = Parameter(
-        4, ge=1, le=100_000, description="one bid in so many is by any person, the others by the hot one"
+        4, ge=1, le=100_000, description="one bid in that many is by any person, the others by the hot one"
     )
     in_flight_auctions: int = Parameter(
         100, ge=1, le=100_000, description="last auctions that get bids, which sets how long auctions are open"
@@ -98,13 +98,19 @@ class NexmarkEvents(Parameters):
             raise _refusal(f"{rates}: only one of the two is set", "set both, or none")
         if 0 < min(self.first_rate, self.next_rate) < 1:
             raise _refusal(f"{rates}: less than one event per second", "use rates of at least 1")
-        cycle = rate_cycle(self)
+        cycle = self.rate_cycle()
         if cycle is not None and cycle.events == 0:
             raise _refusal(
                 f"{rates}: rate_period_s={self.rate_period_s} is too short for a single event",
                 "use a longer period, higher rates or fewer generators",
             )
         return self
+
+    def rate_cycle(self) -> RateCycle | None:
+        """Return Beam's rate shape; None where event times follow the arrivals."""
+        if not self.first_rate:
+            return None
+        return rate_cycle(self.first_rate, self.next_rate, self.rate_shape, self.rate_period_s, self.generators)
 
     @property
     def events_per_generator(self) -> int:

@@ -6,24 +6,23 @@ from typing import Literal
 
 from rich.cells import cell_len, set_cell_size
 
-from streamgauge.errors import StreamgaugeError
-from streamgauge.prototype.application import Application, Component, Source, Task
-from streamgauge.prototype.costs import Costs
-from streamgauge.prototype.layout import Layout, Node, lay_out
-from streamgauge.prototype.stages import spark_stages
-from streamgauge.report.application import (
+from streamgauge.prototype.graph.application import Component, PrototypeTask, Source
+from streamgauge.prototype.graph.costs import Costs
+from streamgauge.prototype.graph.layout import GraphLayout, Node, lay_out
+from streamgauge.report.content.application import (
     COMPONENT_COLUMNS,
     TUPLES_MEANING,
+    UNREADABLE,
     component_facts,
     component_rows,
     parents_text,
-    stage_text,
+    stage_rows,
+    stored_costs,
     total_rows,
+    wrap_facts,
 )
-from streamgauge.report.graph import wrap_facts
 from streamgauge.report.html.chart import Missing
 from streamgauge.store import StoredRun
-from streamgauge.workloads import is_prototype
 
 Direction = Literal["across", "down"]
 # All in pixels of the drawing, except the room for text, which is in characters.
@@ -65,7 +64,7 @@ class GraphArrow:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A graph in one direction; `words` tell it to those who do not see it."""
+    """A graph in one direction; `words` describe it to those who do not see it."""
 
     direction: Direction
     is_only: bool
@@ -79,7 +78,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class ApplicationPart:
-    """What the page tells of the application of a run."""
+    """What the page says about the application of a run."""
 
     drawings: tuple[Drawing, ...]
     totals: list[tuple[str, str]]
@@ -96,7 +95,7 @@ class _Plan:
     """The measures of a drawing: along the levels, and across them along the lanes."""
 
     costs: Costs
-    layout: Layout
+    layout: GraphLayout
     direction: Direction
     texts: Mapping[str, list[str]]
 
@@ -176,7 +175,8 @@ def _shortened(text: str, room: int) -> str:
 
 def _component_words(component: Component, costs: Costs) -> str:
     facts = ", ".join(component_facts(component, costs))
-    return f"{component.name}: {facts}{f'; from {parents_text(component)}' if isinstance(component, Task) else ''}"
+    origin = f"; from {parents_text(component)}" if isinstance(component, PrototypeTask) else ""
+    return f"{component.name}: {facts}{origin}"
 
 
 def _shares(costs: Costs) -> dict[str, float]:
@@ -186,7 +186,7 @@ def _shares(costs: Costs) -> dict[str, float]:
     """
     tasks = costs.application.tasks
     timed = [costs.cpu_us(task) for task in tasks]
-    measure: Callable[[Task], float | None] = costs.cycles if None in timed else costs.cpu_us
+    measure: Callable[[PrototypeTask], float | None] = costs.cycles if None in timed else costs.cpu_us
     loads = {task.name: costs.times(task) * (measure(task) or 0.0) for task in tasks}
     largest = max(loads.values(), default=0.0)
     return {name: load / largest if largest else 0.0 for name, load in loads.items()}
@@ -215,31 +215,22 @@ def draw_application(costs: Costs, direction: Direction, *, is_only: bool = Fals
     )
 
 
-def application_part(application: Application, ns_per_cycle: float | None = None) -> ApplicationPart:
-    """Return what the page tells of an application."""
-    costs = Costs(application, ns_per_cycle)
-    is_deep = application.depth > MAX_LEVELS_ACROSS
+def application_part(costs: Costs) -> ApplicationPart:
+    """Return what the page shows of an application."""
+    is_deep = costs.application.depth > MAX_LEVELS_ACROSS
     directions: tuple[Direction, ...] = ("down",) if is_deep else ("across", "down")
     return ApplicationPart(
         drawings=tuple(draw_application(costs, direction, is_only=is_deep) for direction in directions),
         totals=total_rows(costs),
-        stages=[(f"stage {stage.number}", stage_text(stage)) for stage in spark_stages(application)],
+        stages=stage_rows(costs),
         rows=component_rows(costs),
-        warnings=application.warnings,
+        warnings=costs.application.warnings,
     )
 
 
 def stored_application(stored: StoredRun) -> ApplicationPart | Missing | None:
-    """Return what the page tells of the application of a run; None for a run of anything else than a prototype."""
-    from streamgauge.prototype.document import read_application
-
-    name = str(stored.document["workload"])
-    parameters = (stored.document.get("configuration") or {}).get("parameters") or {}
-    text = parameters.get("application")
-    if not is_prototype(name) or not isinstance(text, str):
-        return None
-    try:
-        application = read_application(text, name=name)
-    except StreamgaugeError:
-        return Missing("Application", "The file of the application is stored, but this version cannot read it.")
-    return application_part(application, parameters.get("ns_per_cycle"))
+    """Return what the page shows of the application of a run; None for a run of anything else than a prototype."""
+    costs = stored_costs(stored)
+    if costs == "unreadable":
+        return Missing("Application", UNREADABLE)
+    return None if costs is None else application_part(costs)

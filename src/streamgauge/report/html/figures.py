@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from streamgauge.engine.eventlog import Task
-from streamgauge.engine.resources import ROLES
-from streamgauge.experiment.summary import phases
-from streamgauge.measure import PHASES, Batch
+from streamgauge.conclude.summary import busy_by_batch
+from streamgauge.machine.process import ROLES
+from streamgauge.measure.batch import Phases
+from streamgauge.metrics import METRIC, PHASES
+from streamgauge.report.content.facts import role_name
+from streamgauge.report.content.series import Floats, Mark, RunSeries
+from streamgauge.report.content.stages import StageRow
 from streamgauge.report.html.axes import Axis, Unit, category_axis, log_axis, percentile_axis, range_axis, value_axis
 from streamgauge.report.html.chart import Band, Canvas, Chart, Level, Missing, Path
-from streamgauge.report.html.series import Floats, Mark, RunSeries
-from streamgauge.report.html.stages import StageRow
-from streamgauge.report.terminal import PHASE_ORDER
 from streamgauge.units import format_bytes, format_count, format_duration, format_rate
 
 Figure = Chart | Missing
@@ -22,7 +22,7 @@ SINCE_FIRST = "time since the first micro-batch began"
 SINCE_OPEN = "time since the query was let at the events"
 NO_BATCHES = "The run has no micro-batches: it ended before any was reported."
 OFFLINE = "All events were there from the start: latency and backlog mean nothing then and are not reported."
-NOT_OURS = "The query ran by itself, under a load that is not ours, so nobody can tell."
+NOT_OURS = "The query ran by itself, under a load that is not ours, so this is unknown."
 BINS = 48
 # From this ratio of largest to median latency on, a linear axis would squeeze most events into a corner.
 LONG_TAIL = 6.0
@@ -44,7 +44,7 @@ def time_title(run: RunSeries) -> str:
 def _no_schedule(run: RunSeries) -> str:
     if not run.points:
         return NO_BATCHES
-    return NOT_OURS if run.stored.is_observed else "The schedule is not stored, so nobody can tell."
+    return NOT_OURS if run.stored.is_observed else "The schedule is not stored, so this is unknown."
 
 
 def _merged(run: RunSeries) -> str:
@@ -169,12 +169,12 @@ def rate_figure(run: RunSeries) -> Figure:
 
 
 def _pressure_text(run: RunSeries) -> str:
-    """Say what the backlog means for the query; nothing for a run that does not tell."""
+    """Say what the backlog means for the query; nothing for a run without one."""
     pressure = run.summary.get("back_pressure")
     if not pressure:
         return ""
     if not pressure.get("state"):
-        return f" Back-pressure cannot be told: {pressure.get('reason')}."
+        return f" Back-pressure is unknown: {pressure.get('reason')}."
     return f" Back-pressure is {pressure['state']}: {pressure.get('reason')}."
 
 
@@ -247,7 +247,8 @@ def distribution_figure(run: RunSeries) -> Figure:
         return Missing(title, _no_latency(run))
     known = run.summary["end_to_end_latency_s"]
     low_us, high_us = run.latency[0][0], run.latency[-1][1]
-    is_log = bool(known["p50"]) and known["max"] > LONG_TAIL * known["p50"] and low_us > 0
+    median_s, most_s = known["p50"], known["max"]
+    is_log = bool(median_s and most_s and most_s > LONG_TAIL * median_s and low_us > 0)
     edges_us = np.geomspace(low_us, high_us, BINS + 1) if is_log else np.linspace(low_us, high_us, BINS + 1)
     shares = _bin_counts(run.latency, edges_us) / sum(count for _, _, count in run.latency)
     make = log_axis if is_log else range_axis
@@ -257,10 +258,10 @@ def distribution_figure(run: RunSeries) -> Figure:
         for a, b, share in zip(edges_us, edges_us[1:], shares, strict=False)
     )
     marks = tuple(
-        Level(f"{name} {format_duration(known[name])}", at, is_vertical=True, is_before=at > 0.5)
-        for name in ("p50", "p99")
-        if known[name] is not None
-        for at in [canvas.x.place(known[name])]
+        Level(f"{name} {format_duration(value_s)}", at, is_vertical=True, is_before=at > 0.5)
+        for name, value_s in (("p50", median_s), ("p99", known["p99"]))
+        if value_s is not None
+        for at in [canvas.x.place(value_s)]
     )
     scale = " The axis of latency is logarithmic." if is_log else ""
     return Chart(
@@ -284,7 +285,8 @@ def percentile_curve(run: RunSeries) -> tuple[Floats, Floats]:
     counts = np.array([count for _, _, count in run.latency], dtype=float)
     middles_s = np.array([(low + high - 1) / 2e6 for low, high, _ in run.latency])
     # The largest is exact; the middle of the last bucket may lie above it.
-    middles_s = np.minimum(middles_s, run.summary["end_to_end_latency_s"]["max"])
+    most_s = run.summary["end_to_end_latency_s"]["max"]
+    middles_s = middles_s if most_s is None else np.minimum(middles_s, most_s)
     beyond = counts.sum() - np.cumsum(counts)
     chosen = beyond >= MIN_BEYOND
     # Each bucket is reached at the share of events before it.
@@ -299,10 +301,10 @@ def percentile_figure(run: RunSeries) -> Figure:
     title = "Percentiles of end-to-end latency"
     if not run.latency:
         return Missing(title, _no_latency(run))
-    known = run.summary["end_to_end_latency_s"]
     xs, ys = percentile_curve(run)
     canvas = Canvas(percentile_axis(float(xs[-1])), value_axis(_highest(ys), "duration"))
-    reported = [(100 / (100 - p), known[f"p{p}"]) for p in (50, 90, 95, 99) if known[f"p{p}"] is not None]
+    known = [(p, METRIC[f"end_to_end_latency_s.p{p}"].value(run.summary)) for p in (50, 90, 95, 99)]
+    reported = [(100 / (100 - p), value_s) for p, value_s in known if value_s is not None]
     texts = [f"{1 - 1 / x:.0%} of the events: at most {format_duration(y)}" for x, y in reported]
     keep = _visible(canvas, xs, ys)
     return Chart(
@@ -358,24 +360,17 @@ def duration_figure(run: RunSeries) -> Figure:
 
 def _split_phases(run: RunSeries) -> dict[str, Floats]:
     """Return seconds per phase of each micro-batch; `execution` is split where all of them have tasks."""
-    names = [*PHASES.values(), "other"]
+    names = Phases.names
     parts = {name: run.batches[f"{name}_s"] for name in names if f"{name}_s" in run.batches}
-    by_batch: dict[int, list[Task]] = {}
-    for task in run.tasks:
-        by_batch.setdefault(task.batch_id, []).append(task)
+    busy_s = busy_by_batch(run.tasks)
     ids = run.batches["batch_id"].astype(int)
-    if len(parts) < len(names) or not all(i in by_batch for i, n in zip(ids, run.batches["events"], strict=True) if n):
+    if len(parts) < len(names) or not all(i in busy_s for i, n in zip(ids, run.batches["events"], strict=True) if n):
         return parts
-    split = [
-        phases([_bare_batch(run, row, parts)], by_batch.get(int(batch_id), []))[0] for row, batch_id in enumerate(ids)
-    ]
-    return {name: np.array([one.get(name, 0.0) for one in split]) for name in PHASE_ORDER if name != "execution"}
-
-
-def _bare_batch(run: RunSeries, row: int, parts: dict[str, Floats]) -> Batch:
-    names = ("batch_id", "started_us", "emitted_us", "finished_us", "first", "last")
-    numbers = {name: int(run.batches[name][row]) for name in names}
-    return Batch(**numbers, left=0, phases_s={name: float(values[row]) for name, values in parts.items()})
+    running = np.array([busy_s.get(int(batch_id), 0.0) for batch_id in ids])
+    execution = parts["execution"]
+    parts |= {"tasks": np.minimum(running, execution), "scheduling": np.maximum(0.0, execution - running)}
+    nothing = np.zeros(len(ids))
+    return {name: parts.get(name, nothing) for name in PHASES if name != "execution"}
 
 
 def phase_figure(run: RunSeries) -> Figure:
@@ -392,7 +387,7 @@ def phase_figure(run: RunSeries) -> Figure:
     total = np.sum(list(means.values()), axis=0)
     # What no bar would be high enough to show.
     smallest = 0.002 * _highest(total)
-    shown = [name for name in PHASE_ORDER if name in means and means[name].max() > smallest]
+    shown = [name for name in PHASES if name in means and means[name].max() > smallest]
     ids = run.batches["batch_id"]
     x = range_axis(float(ids[0]), float(ids[0]) + len(ids), "count")
     canvas = Canvas(x, value_axis(_highest(total), "duration"))
@@ -515,7 +510,7 @@ def resource_figures(run: RunSeries) -> list[Figure]:
     if not len(at_s):
         return [Missing("Processes", "No sample of the processes lies in the time of the load.")]
     cores = run.summary.get("cores")
-    common = "tool is streamgauge itself, java is Spark, python workers are what Spark starts besides."
+    common = "streamgauge is this process, java is Spark, python workers are what Spark starts besides."
     return [
         _stacked(
             run,
@@ -549,7 +544,7 @@ def _stacked(
         paths.append(canvas.area(list(at_s), list(below), list(below + values[role]), f"role-{role.replace('_', '-')}"))
         below = below + values[role]
     texts = [
-        f"{at:.1f} s: " + ", ".join(f"{role.replace('_', ' ')} {form(values[role][row])}" for role in order)
+        f"{at:.1f} s: " + ", ".join(f"{role_name(role)} {form(values[role][row])}" for role in order)
         for row, at in enumerate(at_s)
     ]
     return Chart(
@@ -563,7 +558,7 @@ def _stacked(
         strips=canvas.strips(list(at_s), texts),
         bands=_bands(canvas, run),
         levels=(Level(f"{limit:g} cores", canvas.y.place(limit)),) if limit else (),
-        legend=tuple((role.replace("_", " "), f"role-{role.replace('_', '-')}") for role in order),
+        legend=tuple((role_name(role), f"role-{role.replace('_', '-')}") for role in order),
     )
 
 

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from streamgauge.report.content import comparison as text
 from streamgauge.report.html.axes import Axis, range_axis
-from streamgauge.report.html.facts import METRIC
 
 if TYPE_CHECKING:
-    from streamgauge.experiment.changes import MetricChange
-    from streamgauge.experiment.compare import Comparison
+    from streamgauge.conclude.changes import MetricChange
+    from streamgauge.conclude.comparison import Comparison, Comparisons
 
 # What lies further from no change is drawn at the edge.
 MAX_CHANGE = 4.0
@@ -46,25 +46,12 @@ class Forest:
     rows: tuple[ForestRow, ...]
     differences: tuple[str, ...]
     warnings: tuple[str, ...]
+    basis: str
 
     @property
     def badge(self) -> str:
         """The verdict whose colour fits."""
         return _BADGES.get(self.verdict, "unknown")
-
-
-def percent(change: float) -> str:
-    """Write a change relative to the first group.
-
-    >>> percent(0.9), percent(-0.0123)
-    ('+90%', '-1.2%')
-    """
-    return f"{change:+.0%}" if abs(change) >= 0.1 else f"{change:+.1%}"
-
-
-def _value(path: str, value: float) -> str:
-    metric = METRIC.get(path)
-    return f"{value:.4g}" if metric is None else f"{metric.form(value)} {metric.unit}".rstrip()
 
 
 def _axis(metrics: Sequence["MetricChange"]) -> Axis:
@@ -78,12 +65,13 @@ def _axis(metrics: Sequence["MetricChange"]) -> Axis:
 
 def _row(metric: "MetricChange", axis: Axis) -> ForestRow:
     low, high = metric.low, metric.high
+    title, a, b, change, interval, _ = text.row(metric)
     return ForestRow(
-        metric.title,
-        _value(metric.name, metric.a),
-        _value(metric.name, metric.b),
-        percent(metric.change),
-        "unknown" if low is None or high is None else f"{percent(low)} to {percent(high)}",
+        title,
+        a,
+        b,
+        change,
+        interval,
         metric.decision,
         "undecided" if metric.better is None else "better" if metric.better else "worse",
         axis.place(metric.change),
@@ -92,17 +80,12 @@ def _row(metric: "MetricChange", axis: Axis) -> ForestRow:
     )
 
 
-def side_name(label: str, name: str) -> str:
-    """Name a side of a comparison as its sentences do, and by what it is."""
-    return f"{label} ({name})"
-
-
-def forest(pair: "Comparison") -> Forest:
-    """Draw one pair of groups."""
+def _forest(pair: "Comparison", basis: str) -> Forest:
+    """Draw one pair of groups; `basis` says by which rule it was judged."""
     axis = _axis(pair.metrics)
     return Forest(
-        side_name(pair.labels[0], pair.a.name),
-        side_name(pair.labels[1], pair.b.name),
+        text.side_name(pair.labels[0], pair.a.name),
+        text.side_name(pair.labels[1], pair.b.name),
         *pair.labels,
         pair.verdict,
         pair.words,
@@ -110,4 +93,10 @@ def forest(pair: "Comparison") -> Forest:
         tuple(_row(metric, axis) for metric in pair.metrics),
         tuple(map(str, pair.differences)),
         pair.warnings,
+        basis,
     )
+
+
+def forests(found: "Comparisons") -> list[Forest]:
+    """Draw all pairs of groups."""
+    return [_forest(pair, found.basis(pair)) for pair in found.comparisons]

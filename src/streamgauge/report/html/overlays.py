@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from streamgauge.report.content.series import Floats, RunSeries
 from streamgauge.report.html.axes import Unit, percentile_axis, value_axis
 from streamgauge.report.html.chart import Band, Canvas, Chart, Missing, Path
 from streamgauge.report.html.figures import SINCE_START, Figure, percentile_curve, time_axis
-from streamgauge.report.html.series import Floats, RunSeries
 
 COLOURS = 8
 
@@ -57,8 +57,8 @@ def _legend(names: Sequence[str], styles: Sequence[str], drawn: Sequence[int]) -
 
 def _paths(canvas: Canvas, run: RunSeries, curve: Curve, style: str) -> list[Path]:
     """Draw what is measured strongly, and faintly what comes before and after it."""
-    steady = run.summary.get("steady_state") or {}
-    from_s, until_s = steady.get("from_s", 0.0), steady.get("until_s", np.inf)
+    steady = run.summary.get("steady_state")
+    from_s, until_s = (steady["from_s"], steady["until_s"]) if steady else (0.0, np.inf)
     xs, ys = curve
     inside = (xs >= from_s) & (xs <= until_s)
     return [
@@ -133,7 +133,7 @@ def _percentiles(runs: Sequence[RunSeries], names: Sequence[str], styles: Sequen
 def overlay_figures(
     runs: Sequence[RunSeries], names: Sequence[str], styles: Sequence[str] | None = None
 ) -> list[Figure]:
-    """Return the charts of a comparison; `names` and `styles` tell the runs, or groups of them, apart."""
+    """Return the charts of a comparison; `names` and `styles` distinguish the runs, or groups of them."""
     styles = styles or [run_style(number) for number in range(len(runs))]
     faint = "Faint: what is not measured (warm-up, cut and drain)."
     return [

@@ -5,14 +5,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from streamgauge.experiment.stored import differences
-from streamgauge.report.html import facts
+from streamgauge.conclude.stored_run import differences
+from streamgauge.metrics import METRIC, PERCENTILES, Metric
+from streamgauge.report.content import configuration, facts
+from streamgauge.report.content.command import command, has_masked, spark_settings
+from streamgauge.report.content.series import RunSeries, read_series
+from streamgauge.report.content.set_tables import ReportedSet
+from streamgauge.report.content.stages import StageRow, stage_rows
+from streamgauge.report.content.subject import Subject
 from streamgauge.report.html.application import ApplicationPart, stored_application
 from streamgauge.report.html.chart import Missing
-from streamgauge.report.html.command import command, has_masked, spark_settings
 from streamgauge.report.html.figures import (
     OFFLINE,
     Figure,
@@ -28,15 +32,12 @@ from streamgauge.report.html.figures import (
     stage_figure,
     state_figures,
 )
-from streamgauge.report.html.forest import forest
-from streamgauge.report.html.output import write_document
+from streamgauge.report.html.forest import forests
 from streamgauge.report.html.overlays import overlay_figures, run_style
-from streamgauge.report.html.series import RunSeries, read_series
 from streamgauge.report.html.set_figures import set_figures
-from streamgauge.report.html.sets import ReportedSet
-from streamgauge.report.html.stages import StageRow, stage_rows
-from streamgauge.report.html.subject import Subject
 from streamgauge.store import StoredRun
+from streamgauge.summary import Summary, is_measured
+from streamgauge.units import format_bytes, format_duration
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,7 +53,7 @@ _CARDS = (
     ("batch_duration_s.mean", "Batch duration, mean", "p95 {batch_duration_s.p95}, {batches} batches"),
     ("core_use.used", "Cores used by Spark", "{core_use.events_per_s_per_core} per core"),
 )
-# A load that varies has no slope to tell.
+# A load that varies has no slope.
 _VARYING_CARDS = (
     *_CARDS[:3],
     ("backlog_events.max", "Highest backlog, events", "mean {backlog_events.mean}"),
@@ -75,8 +76,8 @@ class Card:
     """A number that stands out."""
 
     name: str
-    metric: facts.Metric
-    below: tuple[facts.Metric | str, ...]
+    metric: Metric
+    below: tuple[Metric | str, ...]
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ class RunPage:
     is_masked: bool
 
     @property
-    def summary(self) -> Mapping[str, Any]:
+    def summary(self) -> Summary:
         """The summary of the run."""
         return self.series.summary
 
@@ -126,28 +127,26 @@ class SetPage:
     overlays: list[Figure]
 
 
-def _below(template: str) -> tuple[facts.Metric | str, ...]:
+def _below(template: str) -> tuple[Metric | str, ...]:
     """Cut "mean {path}" into texts and metrics."""
-    parts: list[facts.Metric | str] = []
+    parts: list[Metric | str] = []
     for place, part in enumerate(template.replace("}", "{").split("{")):
         if part:
-            parts.append(facts.METRIC[part] if place % 2 else part)
+            parts.append(METRIC[part] if place % 2 else part)
     return tuple(parts)
 
 
-def _cards(summary: Mapping[str, Any]) -> tuple[Card, ...]:
-    if not facts.has_numbers(summary):
+def _cards(summary: Summary) -> tuple[Card, ...]:
+    if not is_measured(summary):
         return ()
-    is_varying = (summary.get("steady_state") or {}).get("settled") is None
+    is_varying = summary["steady_state"].get("settled") is None
     special = {"offline": _OFFLINE_CARDS, "observed": _OBSERVED_CARDS}
     chosen = special.get(str(summary.get("load")), _VARYING_CARDS if is_varying else _CARDS)
-    return tuple(Card(name, facts.METRIC[path], _below(below)) for path, name, below in chosen)
+    return tuple(Card(name, METRIC[path], _below(below)) for path, name, below in chosen)
 
 
 def _measured_stages(run: RunSeries) -> list[StageRow]:
-    if not run.tasks or not run.batches or not run.summary.get("steady_state"):
-        return []
-    return stage_rows(run.tasks, {int(i) for i in run.batches["batch_id"][run.is_measured()]})
+    return stage_rows(run.tasks, run.measured) if run.tasks and run.summary.get("steady_state") else []
 
 
 def _sections(run: RunSeries, stages: list[StageRow]) -> tuple[Section, ...]:
@@ -180,10 +179,10 @@ def _run_page(run: RunSeries, number: int) -> RunPage:
         series=run,
         anchor=f"run-{number + 1}",
         style=run_style(number),
-        title=facts.title(run.stored),
+        title=configuration.title(run.stored),
         cards=_cards(run.summary),
         facts=facts.key_facts(run.summary),
-        what=facts.what_was_run(run.stored, run.summary),
+        what=configuration.what_was_run(run.stored, run.summary),
         sections=_sections(run, stages),
         stages=stages,
         application=stored_application(run.stored),
@@ -216,7 +215,8 @@ def environment() -> "Environment":
     environment.filters["percent"] = lambda share: f"{100 * share:.4g}%"
     environment.filters["options"] = _mark_options
     environment.filters["number"] = lambda value: f"{value:g}"
-    environment.globals["facts"] = facts
+    environment.globals |= {"facts": facts, "percentiles": PERCENTILES, "not_repeated": configuration.NOT_REPEATED}
+    environment.filters |= {"duration": format_duration, "bytes": format_bytes}
     return environment
 
 
@@ -253,22 +253,10 @@ def render_subject(subject: Subject) -> str:
         anchors={page.series.stored.run_id: page.anchor for page in pages},
         style=files(__package__).joinpath("style.css").read_text(encoding="utf-8"),
         compared=compared,
-        comparison=facts.comparison([page.summary for page in compared]),
+        comparison=facts.side_by_side([page.summary for page in compared]),
         differences=differences(subject.runs) if compared else [],
         overlays=overlay_figures([page.series for page in compared], names) if compared else [],
-        forests=[forest(pair) for pair in subject.compared.comparisons] if subject.compared is not None else [],
+        forests=forests(subject.compared) if subject.compared is not None else [],
         remarks=subject.compared.warnings if subject.compared is not None else (),
         group_overlays=_group_overlays(subject.overlaid),
     )  # fmt: skip
-
-
-def render_report(runs: Sequence[StoredRun]) -> str:
-    """Return the report of one or several runs as one HTML document; the same runs give the same document."""
-    if not runs:
-        raise ValueError("a report needs at least one run")
-    return render_subject(Subject(runs=tuple(runs)))
-
-
-def write_report(runs: Sequence[StoredRun], path: Path) -> None:
-    """Write the report of one or several runs as one file that needs no other."""
-    write_document(render_report(runs), path)

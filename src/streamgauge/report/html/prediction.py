@@ -4,15 +4,9 @@ import math
 from collections.abc import Sequence
 from importlib.resources import files
 
-from streamgauge.experiment.predict import Predictions
 from streamgauge.model import Estimate, Prediction
-from streamgauge.report.html.axes import log_axis
-from streamgauge.report.html.chart import Canvas, Chart, Level, Missing
-from streamgauge.report.html.figures import Figure
-from streamgauge.report.html.overlays import run_style
-from streamgauge.report.html.page import environment
-from streamgauge.report.html.sets import Cell, SetTable
-from streamgauge.report.prediction import (
+from streamgauge.predicting.predict import Predictions
+from streamgauge.report.content.prediction import (
     INTERVALS,
     WORDS,
     answer,
@@ -23,6 +17,12 @@ from streamgauge.report.prediction import (
     setting_text,
     settings_text,
 )
+from streamgauge.report.content.set_tables import Cell, SetTable
+from streamgauge.report.html.axes import log_axis
+from streamgauge.report.html.chart import Canvas, Chart, Level, Missing
+from streamgauge.report.html.figures import Figure
+from streamgauge.report.html.overlays import run_style
+from streamgauge.report.html.page import environment
 from streamgauge.units import format_duration, format_rate
 
 

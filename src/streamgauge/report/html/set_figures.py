@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from streamgauge.experiment.search import Bracket
+from streamgauge.measure.search import Bracket
+from streamgauge.report.content.set_tables import ReportedSet, items, mapping, number, strings, verdict_of
+from streamgauge.report.content.sets import search_of
 from streamgauge.report.html.axes import Axis, log_axis, range_axis, value_axis
 from streamgauge.report.html.chart import Box, Canvas, Chart, Level, Missing, Path
 from streamgauge.report.html.figures import Figure
 from streamgauge.report.html.overlays import run_style
-from streamgauge.report.html.sets import ReportedSet, items, mapping, number, search_of, strings, verdict_of
 from streamgauge.units import format_rate
 
 MAX_PROBE_TICKS = 12

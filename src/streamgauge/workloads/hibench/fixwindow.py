@@ -8,7 +8,8 @@ from pydantic import Field as Parameter
 from streamgauge.events import Field
 from streamgauge.events.hibench import EVENTS, HibenchEvents
 from streamgauge.workloads.hibench.records import address
-from streamgauge.workloads.workload import Window, Workload
+from streamgauge.workloads.traits import Operator, Traits, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,22 +33,22 @@ def dataflow(df: "DataFrame", p: FixwindowParameters) -> "DataFrame":
 
 WORKLOAD = Workload(
     name="hibench-fixwindow",
-    suite="hibench",
+    family="hibench",
     question="How many records did each address send in every 10 seconds, and when was the first?",
     events=EVENTS,
     parameters=FixwindowParameters,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(Operator.SHUFFLE.step("shuffle by key"), Operator.AGGREGATE.step("windowed minimum and count")),
+        state=bounded("one row per address and open window; dropped when the watermark passes the window's end"),
+    ),
     output=(
         Field("ip", "string", "the address"),
         Field("window_start", "timestamp", "start of the window"),
         Field("earliest", "timestamp", "creation time of the window's first record"),
         Field("records", "bigint", "records of the address in the window"),
     ),
-    output_mode=lambda _: "append",
-    operators="shuffle by key, windowed minimum and count",
-    state="one row per address and open window; dropped when the watermark passes the window's end",
-    reference=Path(__file__).with_name("fixwindow.sql"),
     window=lambda p: Window(p.window_s, p.window_s, "window_start"),
     differences="HiBench's window is over arrival time; here it is over creation time, so that the answer is defined.",
-    closing_events=1,
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("fixwindow.sql"), closing_events=1),
 )

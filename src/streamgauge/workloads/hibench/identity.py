@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from streamgauge.events.hibench import EVENTS, HibenchEvents
 from streamgauge.workloads.hibench.records import RECORD
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import Operator, Traits
+from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,16 +20,13 @@ def dataflow(df: "DataFrame", _: HibenchEvents, *, carry: Sequence[str] = ()) ->
 
 WORKLOAD = Workload(
     name="hibench-identity",
-    suite="hibench",
+    family="hibench",
     question="What does the pipeline cost when nothing is computed?",
     events=EVENTS,
     parameters=HibenchEvents,
     dataflow=dataflow,
+    traits=Traits(steps=(Operator.MAP.step("project"),), carries=True),
     output=RECORD,
-    output_mode=lambda _: "append",
-    operators="project",
-    state="none",
-    carries=True,
-    reference=Path(__file__).with_name("identity.sql"),
     differences="HiBench reports a latency per record when it is handled, before the commit; here the commit counts.",
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("identity.sql")),
 )

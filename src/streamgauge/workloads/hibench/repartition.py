@@ -8,7 +8,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events.hibench import EVENTS, HibenchEvents
 from streamgauge.workloads.hibench.records import RECORD
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import Operator, Traits
+from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,16 +28,13 @@ def dataflow(df: "DataFrame", p: RepartitionParameters, *, carry: Sequence[str] 
 
 WORKLOAD = Workload(
     name="hibench-repartition",
-    suite="hibench",
+    family="hibench",
     question="What does a shuffle of every record cost?",
     events=EVENTS,
     parameters=RepartitionParameters,
     dataflow=dataflow,
+    traits=Traits(steps=(Operator.SHUFFLE.step("round-robin shuffle"),), carries=True),
     output=RECORD,
-    output_mode=lambda _: "append",
-    operators="round-robin shuffle",
-    state="none",
-    carries=True,
-    reference=Path(__file__).with_name("repartition.sql"),
     differences="HiBench uses executors x cores partitions, 8 in its default configuration.",
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("repartition.sql")),
 )

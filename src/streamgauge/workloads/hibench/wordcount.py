@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from streamgauge.events import Field
 from streamgauge.events.hibench import EVENTS, HibenchEvents
 from streamgauge.workloads.hibench.records import address
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import Operator, Traits, endless
+from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -23,20 +24,21 @@ def dataflow(df: "DataFrame", _: HibenchEvents, *, carry: Sequence[str] = ()) ->
 
 WORKLOAD = Workload(
     name="hibench-wordcount",
-    suite="hibench",
+    family="hibench",
     question="How often has each address been seen so far?",
     events=EVENTS,
     parameters=HibenchEvents,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(Operator.SHUFFLE.step("shuffle by key"), Operator.AGGREGATE.step("running count in keyed state")),
+        state=endless("one row per address, never dropped: it grows to `keys` rows"),
+        carries=True,
+    ),
     output=(
         Field("ip", "string", "the address"),
         Field("records", "bigint", "records of the address since the start"),
     ),
     output_mode=lambda _: "update",
-    operators="shuffle by key, running count in keyed state",
-    state="one row per address, never dropped: it grows to `keys` rows",
-    carries=True,
-    reference=Path(__file__).with_name("wordcount.sql"),
-    keys=("ip",),
     differences="HiBench emits one count per record; a micro-batch emits one count per address and batch.",
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("wordcount.sql"), keys=("ip",)),
 )

@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
 
-from streamgauge.workloads.nexmark.query import Query
+from streamgauge.workloads.nexmark.query import QueryParameters
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
 
-class Expiring(Query):
+class Expiring(QueryParameters):
     """Parameters of a join whose state grows for ever unless it is bounded."""
 
     expiry_s: int = Parameter(

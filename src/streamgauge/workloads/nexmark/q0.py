@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.workloads.nexmark.query import BID, bids, query
+from streamgauge.workloads.traits import Operator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,7 +20,7 @@ WORKLOAD = query(
     "What does the pipeline cost when every bid just passes?",
     dataflow,
     BID,
-    operators="filter, project",
-    carries=True,
     differences="As nexmark-flink. Beam passes events of all kinds and encodes and decodes each once.",
+    steps=(Operator.FILTER.step(), Operator.MAP.step("project")),
+    carries=True,
 )

@@ -1,7 +1,5 @@
 """NEXMark query 1: the price of every bid in another currency."""
 
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.events import Field
@@ -11,11 +9,13 @@ from streamgauge.workloads.nexmark.query import (
     BID_TIME,
     BIDDER,
     EXTRA,
-    QueryOfBoth,
+    VariantParameters,
+    add_beam,
     bids,
     dollars_to_euros,
     query,
 )
+from streamgauge.workloads.traits import Operator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,10 +36,12 @@ WORKLOAD = query(
     "What is the price of every bid in euros?",
     dataflow,
     (AUCTION, BIDDER, Field("price", "decimal(23,3)", "price in euros"), BID_TIME, EXTRA),
-    operators="filter, map",
-    parameters=QueryOfBoth,
+    parameters=VariantParameters,
     differences="nexmark-flink multiplies by 0.908 as a decimal number; Beam takes 89 percent and drops the fraction.",
+    steps=(Operator.FILTER.step(), Operator.MAP.step()),
 )
-WORKLOAD.variants["beam"] = replace(
-    WORKLOAD, variant="beam", dataflow=beam, output=BID, reference=Path(__file__).with_name("q1-beam.sql"), variants={}
+add_beam(
+    WORKLOAD,
+    dataflow=beam,
+    output=BID,
 )

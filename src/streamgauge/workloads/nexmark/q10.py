@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.events import Field
 from streamgauge.workloads.nexmark.query import BID, bids, query
+from streamgauge.workloads.traits import Operator
+from streamgauge.workloads.workload import SinkBehaviour
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -27,11 +29,11 @@ WORKLOAD = query(
     "What does it cost to log bids as files by day and minute?",
     dataflow,
     (*BID, Field("dt", "string", "day of the bid"), Field("hm", "string", "minute of the bid")),
-    operators="filter, date format, files by day and minute",
-    folders=("dt", "hm"),
     differences=(
         "nexmark-flink writes CSV files into a folder per minute and marks a minute when it is complete; Spark "
         "writes the same folders, and has only the log of the sink as a mark. Verification compares the rows, not "
         "the files. Beam's writing is switched off today."
     ),
+    steps=(Operator.FILTER.step(), Operator.MAP.step("date format"), Operator.FILES.step("files by day and minute")),
+    sink=SinkBehaviour(folders=("dt", "hm")),
 )

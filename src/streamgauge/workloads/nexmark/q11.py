@@ -5,14 +5,23 @@ from typing import TYPE_CHECKING
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
-from streamgauge.workloads.nexmark.query import BIDDER, CLOSING_EVENTS, Query, as_event_time, bids, query, watermarked
+from streamgauge.workloads.nexmark.query import (
+    BIDDER,
+    CLOSING_EVENTS,
+    QueryParameters,
+    as_event_time,
+    bids,
+    query,
+    watermarked,
+)
+from streamgauge.workloads.traits import Operator, bounded
 from streamgauge.workloads.workload import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class Sessions(Query):
+class Sessions(QueryParameters):
     """Parameters of the sessions."""
 
     gap_s: int = Parameter(10, ge=1, le=3600, description="a longer pause ends the session, in seconds")
@@ -49,13 +58,13 @@ WORKLOAD = query(
         Field("session_start", "timestamp", "first bid of the session"),
         Field("session_end", "timestamp", "last bid of the session plus the gap"),
     ),
-    operators="count per pane and bidder, sum per session",
-    state="open panes and sessions",
     parameters=Sessions,
     window=lambda p: Window(p.gap_s, p.gap_s, "session_start"),
-    closing_events=CLOSING_EVENTS,
     differences=(
-        "As nexmark-flink: a pause of exactly the gap does not end a session, in Beam it does. Beam also puts out a "
+        "As nexmark-flink: a pause of exactly the gap does not end a session, in Beam it does. Beam also emits a "
         "session that reaches 100,000 bids."
     ),
+    steps=(Operator.AGGREGATE.step("count per pane and bidder"), Operator.AGGREGATE.step("sum per session")),
+    state=bounded("open panes and sessions"),
+    closing_events=CLOSING_EVENTS,
 )

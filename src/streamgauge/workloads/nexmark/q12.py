@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
-from streamgauge.workloads.nexmark.query import BIDDER, Query, bids, query
+from streamgauge.workloads.nexmark.query import BIDDER, QueryParameters, bids, query
+from streamgauge.workloads.traits import Operator, bounded
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class ProcessingTime(Query):
+class ProcessingTime(QueryParameters):
     """Parameters of the window."""
 
     window_s: int = Parameter(10, ge=1, le=3600, description="length of the window of processing time, in seconds")
@@ -39,14 +40,14 @@ WORKLOAD = query(
         Field("window_start", "timestamp", "start of the window of processing time"),
         Field("window_end", "timestamp", "end of the window"),
     ),
-    operators="count per bidder and window of processing time",
-    state="one row per bidder and open window",
     parameters=ProcessingTime,
     output_mode=lambda _: "update",
-    keys=("bidder", "window_start"),
-    invariant="SELECT bidder, sum(bids)::BIGINT AS bids FROM answer GROUP BY bidder",
     differences=(
         "Which window a bid falls into depends on when it is processed: all bids of a micro-batch have its start "
         "time. What can be verified is that every bid is counted once. Beam closes a pane 10 s after its first bid."
     ),
+    steps=(Operator.PROCESSING_TIME_WINDOW.step("count per bidder and window of processing time"),),
+    state=bounded("one row per bidder and open window"),
+    keys=("bidder", "window_start"),
+    invariant="SELECT bidder, sum(bids)::BIGINT AS bids FROM answer GROUP BY bidder",
 )

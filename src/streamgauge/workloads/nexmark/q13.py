@@ -1,19 +1,27 @@
 """NEXMark query 13: bids with a value from a side table."""
 
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
-from streamgauge.workloads.nexmark.query import AUCTION, BID_TIME, BIDDER, PRICE, QueryOfBoth, bids, query
+from streamgauge.workloads.nexmark.query import (
+    AUCTION,
+    BID_TIME,
+    BIDDER,
+    PRICE,
+    VariantParameters,
+    add_beam,
+    bids,
+    query,
+)
+from streamgauge.workloads.traits import Operator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class SideInput(QueryOfBoth):
+class SideInput(VariantParameters):
     """Parameters of the side table."""
 
     side_rows: int = Parameter(10_000, ge=1, le=10_000_000, description="rows of the side table; Beam has 500")
@@ -38,12 +46,12 @@ WORKLOAD = query(
     "What does it cost to look every bid up in a static table?",
     dataflow,
     (AUCTION, BIDDER, PRICE, BID_TIME, Field("value", "string", "value of the side table")),
-    operators="broadcast join with a static table",
     parameters=SideInput,
     differences=(
         "nexmark-flink looks up auction mod 10,000 in a file, Beam bidder mod 500 (semantics=beam takes that as its "
         "default) and puts the value into the bid's padding; here it is a column of its own."
     ),
+    steps=(Operator.TABLE_JOIN.step("broadcast join with a static table"),),
 )
 
 
@@ -54,6 +62,7 @@ class BeamSideInput(SideInput):
     side_rows: int = Parameter(500, ge=1, le=10_000_000, description="rows of the side table")
 
 
-WORKLOAD.variants["beam"] = replace(
-    WORKLOAD, variant="beam", parameters=BeamSideInput, reference=Path(__file__).with_name("q13-beam.sql"), variants={}
+add_beam(
+    WORKLOAD,
+    parameters=BeamSideInput,
 )

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.events import Field
 from streamgauge.workloads.nexmark.query import AUCTION, BID_TIME, BIDDER, EXTRA, bids, dollars_to_euros, query
+from streamgauge.workloads.traits import Operator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,9 +46,9 @@ WORKLOAD = query(
         EXTRA,
         Field("c_counts", "bigint", "how often the letter c is in the padding"),
     ),
-    operators="filter, map",
     differences=(
         "nexmark-flink counts the letter with a function in Java; here it is a native expression. Beam's query 14 "
         "is another one."
     ),
+    steps=(Operator.FILTER.step(), Operator.MAP.step()),
 )

@@ -3,14 +3,15 @@
 from typing import TYPE_CHECKING
 
 from streamgauge.events import Field
-from streamgauge.workloads.nexmark.query import CLOSING_EVENTS, Query, query
+from streamgauge.workloads.nexmark.query import CLOSING_EVENTS, QueryParameters, query
 from streamgauge.workloads.nexmark.statistics import MEASURES, statistics
+from streamgauge.workloads.traits import Operator, bounded
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def dataflow(df: "DataFrame", p: Query) -> "DataFrame":
+def dataflow(df: "DataFrame", p: QueryParameters) -> "DataFrame":
     """Count bids, distinct bidders and distinct auctions per day, by rank of price."""
     return statistics(df, p).drop("minute")
 
@@ -20,12 +21,12 @@ WORKLOAD = query(
     "How many bids, bidders and auctions are there per day, by rank of price?",
     dataflow,
     (Field("day", "string", "day of the bids, in UTC"), *MEASURES),
-    operators="two chained aggregations for exact distinct counts",
-    state="one row per bidder and per auction of the open days",
-    closing_events=CLOSING_EVENTS,
     differences=(
         "nexmark-flink corrects a day's row with every bid; here it comes once, when the watermark has passed the "
-        "end of the day, so a short run puts out nothing, but does all the counting. Counts are exact, not "
+        "end of the day, so a short run emits nothing, but does all the counting. Counts are exact, not "
         "approximate."
     ),
+    steps=(Operator.AGGREGATE.step("two chained aggregations for exact distinct counts"),),
+    state=bounded("one row per bidder and per auction of the open days"),
+    closing_events=CLOSING_EVENTS,
 )

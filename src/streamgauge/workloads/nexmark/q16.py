@@ -3,14 +3,15 @@
 from typing import TYPE_CHECKING
 
 from streamgauge.events import Field
-from streamgauge.workloads.nexmark.query import CHANNEL, CLOSING_EVENTS, Query, query
+from streamgauge.workloads.nexmark.query import CHANNEL, CLOSING_EVENTS, QueryParameters, query
 from streamgauge.workloads.nexmark.statistics import MEASURES, statistics
+from streamgauge.workloads.traits import Operator, bounded
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def dataflow(df: "DataFrame", p: Query) -> "DataFrame":
+def dataflow(df: "DataFrame", p: QueryParameters) -> "DataFrame":
     """Count bids, distinct bidders and distinct auctions per channel and day, by rank of price."""
     return statistics(df, p, "channel")
 
@@ -25,11 +26,11 @@ WORKLOAD = query(
         Field("minute", "string", "hour and minute of the last bid"),
         *MEASURES,
     ),
-    operators="two chained aggregations for exact distinct counts",
-    state="one row per channel and bidder, and per channel and auction, of the open days",
-    closing_events=CLOSING_EVENTS,
     differences=(
         "nexmark-flink corrects a row with every bid; here it comes once, when the watermark has passed the end of "
         "the day. Counts are exact, not approximate."
     ),
+    steps=(Operator.AGGREGATE.step("two chained aggregations for exact distinct counts"),),
+    state=bounded("one row per channel and bidder, and per channel and auction, of the open days"),
+    closing_events=CLOSING_EVENTS,
 )

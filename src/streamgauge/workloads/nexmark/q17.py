@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.events import Field
 from streamgauge.workloads.nexmark.query import AUCTION, bids, query
 from streamgauge.workloads.nexmark.statistics import ranked_counts
+from streamgauge.workloads.traits import Operator, endless
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -52,11 +53,11 @@ WORKLOAD = query(
         Field("avg_price", "bigint", "average price, cut off"),
         Field("sum_price", "bigint", "sum of prices"),
     ),
-    operators="running aggregation per key",
-    state="one row per auction and day, never dropped",
     output_mode=lambda _: "update",
-    keys=("auction", "day"),
     differences=(
         "nexmark-flink corrects a row with every bid, here with every micro-batch that has bids for the auction."
     ),
+    steps=(Operator.AGGREGATE.step("running aggregation per key"),),
+    state=endless("one row per auction and day, never dropped"),
+    keys=("auction", "day"),
 )

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.workloads.nexmark.query import AUCTION, BID_TIME, BIDDER, CHANNEL, EXTRA, PRICE, URL, bids, query
+from streamgauge.workloads.traits import Operator, endless
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,11 +25,11 @@ WORKLOAD = query(
     "What is the last bid of each bidder for each auction?",
     dataflow,
     (AUCTION, BIDDER, PRICE, CHANNEL, URL, BID_TIME, EXTRA),
-    operators="latest row per key",
-    state="one bid per bidder and auction, never dropped",
     output_mode=lambda _: "update",
-    keys=("bidder", "auction"),
     differences=(
         "Of bids made in the same millisecond the one with the highest price counts, so that the answer is defined."
     ),
+    steps=(Operator.DEDUPLICATE.step("latest row per key"),),
+    state=endless("one bid per bidder and auction, never dropped"),
+    keys=("bidder", "auction"),
 )

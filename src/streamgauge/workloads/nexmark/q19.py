@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.events import Field
 from streamgauge.workloads.nexmark.q18 import WHOLE_BID
 from streamgauge.workloads.nexmark.query import AUCTION, BID_TIME, BIDDER, CHANNEL, EXTRA, PRICE, URL, bids, query
+from streamgauge.workloads.traits import Operator, endless
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,12 +30,12 @@ WORKLOAD = query(
     "What are the ten highest bids for each auction?",
     dataflow,
     (AUCTION, BIDDER, PRICE, CHANNEL, URL, BID_TIME, EXTRA, Field("rank_number", "int", "1 is the highest")),
-    operators="top 10 per key",
-    state="up to ten bids per auction, never dropped",
     output_mode=lambda _: "update",
-    keys=("auction", "rank_number"),
     differences=(
-        "nexmark-flink puts out single changes of ranks; here all ranks of an auction follow when one changes. "
+        "nexmark-flink emits single changes of ranks; here all ranks of an auction follow when one changes. "
         "Equal prices rank by time, then by bidder."
     ),
+    steps=(Operator.TOP.step("top 10 per key"),),
+    state=endless("up to ten bids per auction, never dropped"),
+    keys=("auction", "rank_number"),
 )

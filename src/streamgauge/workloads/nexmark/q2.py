@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
 
-from streamgauge.workloads.nexmark.query import AUCTION, PRICE, Query, bids, query
+from streamgauge.workloads.nexmark.query import AUCTION, PRICE, QueryParameters, bids, query
+from streamgauge.workloads.traits import Operator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class Selection(Query):
+class Selection(QueryParameters):
     """Parameters of the selection."""
 
     auction_skip: int = Parameter(123, ge=1, le=1_000_000, description="auctions with a multiple of this id are kept")
@@ -27,8 +28,8 @@ WORKLOAD = query(
     "What is bid for a few chosen auctions?",
     dataflow,
     (AUCTION, PRICE),
-    operators="filter, project",
-    carries=True,
     parameters=Selection,
     differences="Beam and nexmark-flink agree; the paper selects five given auctions.",
+    steps=(Operator.FILTER.step(), Operator.MAP.step("project")),
+    carries=True,
 )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from streamgauge.events import Field
 from streamgauge.workloads.nexmark.joins import Expiring, within
 from streamgauge.workloads.nexmark.query import AUCTION, BIDDER, CHANNEL, PRICE, URL, auctions, bids, query, watermarked
+from streamgauge.workloads.traits import Operator, endless
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -63,8 +64,8 @@ WORKLOAD = query(
     "Which bids are for auctions of category 10, and what do they sell?",
     dataflow,
     (*BID, *ITEM),
-    operators="filter, stream-stream join",
-    state="all bids and all auctions of category 10, for ever unless `expiry_s` is set",
     parameters=Expiring,
     differences="As nexmark-flink, without expiry by default.",
+    steps=(Operator.FILTER.step(), Operator.STREAM_JOIN.step()),
+    state=endless("all bids and all auctions of category 10, for ever unless `expiry_s` is set"),
 )

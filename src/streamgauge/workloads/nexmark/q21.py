@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.events import Field
 from streamgauge.workloads.nexmark.query import AUCTION, BIDDER, CHANNEL, PRICE, bids, query
+from streamgauge.workloads.traits import Operator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,6 +35,6 @@ WORKLOAD = query(
     "What is the id of each bid's channel?",
     dataflow,
     (AUCTION, BIDDER, PRICE, CHANNEL, Field("channel_id", "string", "0 to 3, or what the address says")),
-    operators="filter, map with a regular expression",
     differences="As nexmark-flink; an empty id in an address counts as none.",
+    steps=(Operator.FILTER.step(), Operator.MAP.step("map with a regular expression")),
 )

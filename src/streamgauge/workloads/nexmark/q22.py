@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.events import Field
 from streamgauge.workloads.nexmark.query import AUCTION, BIDDER, CHANNEL, PRICE, bids, query
+from streamgauge.workloads.traits import Operator
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,6 +29,6 @@ WORKLOAD = query(
         CHANNEL,
         *(Field(f"dir{k}", "string", f"directory {k} of the address") for k in (1, 2, 3)),
     ),
-    operators="filter, split",
     differences="As nexmark-flink.",
+    steps=(Operator.FILTER.step(), Operator.MAP.step("split")),
 )

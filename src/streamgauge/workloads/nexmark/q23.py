@@ -6,6 +6,7 @@ from streamgauge.events import Field
 from streamgauge.workloads.nexmark.joins import Expiring, within
 from streamgauge.workloads.nexmark.q20 import BID, ITEM, whole_auctions, whole_bids
 from streamgauge.workloads.nexmark.query import persons, query, watermarked
+from streamgauge.workloads.traits import Operator, endless
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,11 +35,11 @@ WORKLOAD = query(
     "Which bids are made by persons who also sell, and what do these sell?",
     dataflow,
     (*BID, *PERSON, *ITEM),
-    operators="two stream-stream joins",
-    state="all bids, persons and auctions, for ever unless `expiry_s` is set",
     parameters=Expiring,
     differences=(
         "As nexmark-flink, but with the bidders' own ids: its generator counts the first id twice (bidder_base=2000 "
         "does the same), so bidders and persons do not meet there."
     ),
+    steps=(Operator.STREAM_JOIN.step("two stream-stream joins"),),
+    state=endless("all bids, persons and auctions, for ever unless `expiry_s` is set"),
 )

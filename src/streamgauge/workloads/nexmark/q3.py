@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from streamgauge.events import Field
 from streamgauge.workloads.nexmark.joins import Expiring, within
 from streamgauge.workloads.nexmark.query import auctions, persons, query, watermarked
+from streamgauge.workloads.traits import Operator, endless
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,11 +34,11 @@ WORKLOAD = query(
         Field("state", "string", "state of the seller"),
         Field("id", "bigint", "id of the auction"),
     ),
-    operators="filter, stream-stream join",
-    state="all persons of the three states and all auctions of category 10, for ever unless `expiry_s` is set",
     parameters=Expiring,
     differences=(
         "As nexmark-flink, without expiry by default. Beam keeps auctions for 600 s after the last event of the "
         "seller; `expiry_s` bounds the time between the two events instead."
     ),
+    steps=(Operator.FILTER.step(), Operator.STREAM_JOIN.step()),
+    state=endless("all persons of the three states and all auctions of category 10, for ever unless `expiry_s` is set"),
 )

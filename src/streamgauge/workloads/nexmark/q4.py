@@ -1,7 +1,6 @@
 """NEXMark query 4: what auctions of a category fetch on average."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field as Parameter
@@ -11,18 +10,20 @@ from streamgauge.workloads.nexmark.query import (
     CLOSING_EVENTS,
     PYTHON_STATE,
     WINDOW_START,
-    QueryOfBoth,
+    VariantParameters,
+    add_beam,
     as_event_time,
     query,
 )
 from streamgauge.workloads.nexmark.winners import best, check_open_time, valid_bids
-from streamgauge.workloads.workload import Window
+from streamgauge.workloads.traits import Operator, bounded
+from streamgauge.workloads.workload import RunRules, Window
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class CategoryAverages(QueryOfBoth):
+class CategoryAverages(VariantParameters):
     """Parameters of the averages."""
 
     window_s: int = Parameter(10, ge=1, le=3600, description="beam: length of the sliding window, in seconds")
@@ -102,29 +103,37 @@ WORKLOAD = query(
         Field("total_price", "bigint", "sum of their highest bids"),
         Field("average_price", "bigint", "average of their highest bids, cut off"),
     ),
-    operators="stream-stream join, maximum per auction, sum per category, running average per category in Python",
-    state="open auctions, bids that are not older than the watermark, and five sums",
     parameters=CategoryAverages,
-    keys=("category",),
-    conf=PYTHON_STATE,
-    closing_events=CLOSING_EVENTS,
-    limits=check_open_time,
     differences=(
-        "nexmark-flink puts out an average that it corrects with every bid; here an auction counts when it closes, "
+        "nexmark-flink emits an average that it corrects with every bid; here an auction counts when it closes, "
         "so no average is ever corrected and the final answer is the same. Beam counts only bids that reach the "
         "reserve, and averages over sliding windows. Spark has no native running total after another aggregation: "
         "the last step, a row per category and second, is a Python state."
     ),
+    steps=(
+        Operator.STREAM_JOIN.step(),
+        Operator.AGGREGATE.step("maximum per auction"),
+        Operator.AGGREGATE.step("sum per category"),
+        Operator.PYTHON_STATE.step("running average per category in Python"),
+    ),
+    state=bounded("open auctions, bids that are not older than the watermark, and five sums"),
+    keys=("category",),
+    closing_events=CLOSING_EVENTS,
+    rules=RunRules(conf=PYTHON_STATE, limits=check_open_time),
 )
-WORKLOAD.variants["beam"] = replace(
+add_beam(
     WORKLOAD,
-    variant="beam",
     dataflow=beam,
+    traits=replace(
+        WORKLOAD.traits,
+        steps=(
+            Operator.STREAM_JOIN.step(),
+            Operator.AGGREGATE.step("maximum per auction"),
+            Operator.AGGREGATE.step("average per sliding window"),
+        ),
+    ),
     output=(WINDOW_START, CATEGORY, Field("average_price", "bigint", "mean winning bid, rounded")),
-    reference=Path(__file__).with_name("q4-beam.sql"),
-    operators="stream-stream join, maximum per auction, average per sliding window",
     window=lambda p: Window(p.window_s, p.slide_s, "window_start"),
     keys=(),
-    conf={},
-    variants={},
+    rules=RunRules(limits=check_open_time),
 )

@@ -1,7 +1,5 @@
 """NEXMark query 5: the auctions with the most bids in the last seconds."""
 
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field as Parameter
@@ -13,19 +11,21 @@ from streamgauge.workloads.nexmark.query import (
     AUCTION,
     CLOSING_EVENTS,
     WINDOW_START,
-    QueryOfBoth,
+    VariantParameters,
+    add_beam,
     as_event_time,
     bids,
     query,
     watermarked,
 )
+from streamgauge.workloads.traits import Operator, bounded
 from streamgauge.workloads.workload import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class HotItems(QueryOfBoth):
+class HotItems(VariantParameters):
     """Parameters of the sliding window."""
 
     window_s: int = Parameter(
@@ -74,16 +74,20 @@ WORKLOAD = query(
     "Which auctions have had the most bids in the last 10 seconds?",
     dataflow,
     (WINDOW_START, AUCTION, Field("num", "bigint", "bids for the auction in the window")),
-    operators="count per pane and auction, sum per sliding window, auctions with the maximum",
-    state="counts per auction and open pane and window",
     parameters=HotItems,
     window=lambda p: Window(p.window_s, p.slide_s, "window_start"),
-    closing_events=CLOSING_EVENTS,
     differences=(
         "nexmark-flink slides by 2 s, Beam by 5 s (semantics=beam takes that as its default), the paper has an hour "
         "and a minute. Where others count every bid once per window it falls into, panes are counted first and "
         "added up."
     ),
+    steps=(
+        Operator.AGGREGATE.step("count per pane and auction"),
+        Operator.AGGREGATE.step("sum per sliding window"),
+        Operator.AGGREGATE.step("auctions with the maximum"),
+    ),
+    state=bounded("counts per auction and open pane and window"),
+    closing_events=CLOSING_EVENTS,
 )
 
 
@@ -94,6 +98,7 @@ class BeamHotItems(HotItems):
     slide_s: int = Parameter(5, ge=1, le=3600, description="slide of the window, in seconds")
 
 
-WORKLOAD.variants["beam"] = replace(
-    WORKLOAD, variant="beam", parameters=BeamHotItems, reference=Path(__file__).with_name("q5-beam.sql"), variants={}
+add_beam(
+    WORKLOAD,
+    parameters=BeamHotItems,
 )

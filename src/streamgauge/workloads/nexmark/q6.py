@@ -7,6 +7,8 @@ from pydantic import Field as Parameter
 from streamgauge.events import Field
 from streamgauge.workloads.nexmark.query import CLOSING_EVENTS, PYTHON_STATE, Watermarked, query
 from streamgauge.workloads.nexmark.winners import best, check_open_time, valid_bids
+from streamgauge.workloads.traits import Operator, endless
+from streamgauge.workloads.workload import RunRules
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -68,16 +70,21 @@ WORKLOAD = query(
         Field("average_price", "bigint", "mean of the last winning bids, rounded"),
         Field("winners", "bigint", "auctions of the seller with a winning bid so far"),
     ),
-    operators="stream-stream join, maximum per auction, last prices per seller in Python",
-    state="open auctions, bids that may still find their auction, and the last prices of every seller, for ever",
     parameters=SellerAverages,
-    keys=("seller",),
-    conf=PYTHON_STATE,
-    closing_events=CLOSING_EVENTS,
-    limits=check_open_time,
     differences=(
-        "Beam's definition; nexmark-flink's does not run in Flink. Beam puts out a row per winner, here one per "
+        "Beam's definition; nexmark-flink's does not run in Flink. Beam emits a row per winner, here one per "
         "seller and micro-batch. Spark has no native operator for the last n of a key after another aggregation, so "
         "the last step, about three rows per hundred events, is a Python state."
     ),
+    steps=(
+        Operator.STREAM_JOIN.step(),
+        Operator.AGGREGATE.step("maximum per auction"),
+        Operator.PYTHON_STATE.step("last prices per seller in Python"),
+    ),
+    state=endless(
+        "open auctions, bids that may still find their auction, and the last prices of every seller, for ever"
+    ),
+    keys=("seller",),
+    closing_events=CLOSING_EVENTS,
+    rules=RunRules(conf=PYTHON_STATE, limits=check_open_time),
 )

@@ -1,7 +1,5 @@
 """NEXMark query 7: the highest bid of every window."""
 
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
@@ -14,12 +12,14 @@ from streamgauge.workloads.nexmark.query import (
     EXTRA,
     PRICE,
     WINDOW_START,
-    QueryOfBoth,
+    VariantParameters,
+    add_beam,
     as_event_time,
     bids,
     query,
     watermarked,
 )
+from streamgauge.workloads.traits import Operator, bounded
 from streamgauge.workloads.workload import Window
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MOST_EQUAL = 100
 
 
-class HighestBid(QueryOfBoth):
+class HighestBid(VariantParameters):
     """Parameters of the window."""
 
     window_s: int = Parameter(10, ge=1, le=3600, description="length of the tumbling window, in seconds")
@@ -38,7 +38,7 @@ class HighestBid(QueryOfBoth):
 def dataflow(df: "DataFrame", p: HighestBid) -> "DataFrame":
     """Keep all bids with the maximal price of a window in one aggregation, instead of joining them back.
 
-    In nexmark-flink's definition a bid made exactly at the end of a window, which counts for the next one, is put out
+    In nexmark-flink's definition a bid made exactly at the end of a window, which counts for the next one, is emitted
     too if its price equals the window's maximum.
     """
     from pyspark.sql import functions as F
@@ -78,17 +78,17 @@ WORKLOAD = query(
     "What was the highest bid of every 10 seconds?",
     dataflow,
     (WINDOW_START, AUCTION, PRICE, BIDDER, BID_TIME, EXTRA),
-    operators="windowed maximum with all bids that reach it",
-    state="one row per open window",
     parameters=HighestBid,
     window=lambda p: Window(p.window_s, p.window_s, "window_start"),
-    closing_events=CLOSING_EVENTS,
     differences=(
         "Both keep all bids with the highest price. nexmark-flink joins with both ends of the window included, so a "
-        "bid at the very end is put out too if it equals the maximum of the window before it. The paper has a "
+        "bid at the very end is emitted too if it equals the maximum of the window before it. The paper has a "
         "minute."
     ),
+    steps=(Operator.AGGREGATE.step("windowed maximum with all bids that reach it"),),
+    state=bounded("one row per open window"),
+    closing_events=CLOSING_EVENTS,
 )
-WORKLOAD.variants["beam"] = replace(
-    WORKLOAD, variant="beam", reference=Path(__file__).with_name("q7-beam.sql"), variants={}
+add_beam(
+    WORKLOAD,
 )

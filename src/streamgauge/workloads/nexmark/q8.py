@@ -1,7 +1,5 @@
 """NEXMark query 8: persons who joined and sold in the same window."""
 
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
@@ -10,19 +8,21 @@ from streamgauge.events import Field
 from streamgauge.workloads.nexmark.query import (
     CLOSING_EVENTS,
     WINDOW_START,
-    QueryOfBoth,
+    VariantParameters,
+    add_beam,
     auctions,
     persons,
     query,
     watermarked,
 )
+from streamgauge.workloads.traits import Operator, Traits, bounded
 from streamgauge.workloads.workload import Window
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-class NewUsers(QueryOfBoth):
+class NewUsers(VariantParameters):
     """Parameters of the window."""
 
     window_s: int = Parameter(10, ge=1, le=3600, description="length of the tumbling window, in seconds")
@@ -59,20 +59,22 @@ WORKLOAD = query(
     "Who joined and opened an auction within the same 10 seconds?",
     dataflow,
     (ID, NAME, WINDOW_START),
-    operators="deduplicate per window, stream-stream join by key and window",
-    state="persons and sellers of the open windows",
     parameters=NewUsers,
     window=lambda p: Window(p.window_s, p.window_s, "window_start"),
+    differences="nexmark-flink emits a row per person and window, Beam a row per auction; the paper has 12 hours.",
+    steps=(
+        Operator.DEDUPLICATE.step("deduplicate per window"),
+        Operator.STREAM_JOIN.step("stream-stream join by key and window"),
+    ),
+    state=bounded("persons and sellers of the open windows"),
     closing_events=CLOSING_EVENTS,
-    differences="nexmark-flink puts out a row per person and window, Beam a row per auction; the paper has 12 hours.",
 )
-WORKLOAD.variants["beam"] = replace(
+add_beam(
     WORKLOAD,
-    variant="beam",
     dataflow=beam,
+    traits=Traits(
+        steps=(Operator.STREAM_JOIN.step("stream-stream join by key and window"),),
+        state=bounded("persons and auctions of the open windows"),
+    ),
     output=(ID, NAME, Field("reserve", "bigint", "reserve of the auction"), WINDOW_START),
-    reference=Path(__file__).with_name("q8-beam.sql"),
-    operators="stream-stream join by key and window",
-    state="persons and auctions of the open windows",
-    variants={},
 )

@@ -1,14 +1,22 @@
 """NEXMark query 9: the winning bid of every auction."""
 
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
-from streamgauge.workloads.nexmark.query import AUCTION, BIDDER, CLOSING_EVENTS, PRICE, QueryOfBoth, query
+from streamgauge.workloads.nexmark.query import (
+    AUCTION,
+    BIDDER,
+    CLOSING_EVENTS,
+    PRICE,
+    VariantParameters,
+    add_beam,
+    query,
+)
 from streamgauge.workloads.nexmark.winners import best, check_open_time, valid_bids
+from streamgauge.workloads.traits import Operator, bounded
+from streamgauge.workloads.workload import RunRules
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -16,7 +24,7 @@ if TYPE_CHECKING:
 ITEM = ("item_name", "description", "initial_bid", "reserve", "seller", "category", "auction_extra")
 
 
-class WinningBids(QueryOfBoth):
+class WinningBids(VariantParameters):
     """Parameters of the winning bids."""
 
     open_at_most_s: int = Parameter(
@@ -75,18 +83,18 @@ WORKLOAD = query(
         Field("bid_time", "timestamp", "when the winning bid was made"),
         Field("bid_extra", "string", "padding of the bid"),
     ),
-    operators="stream-stream join, best bid per auction",
-    state="open auctions and bids that are not older than the watermark",
     parameters=WinningBids,
-    closing_events=CLOSING_EVENTS,
-    limits=check_open_time,
     differences=(
         "nexmark-flink counts bids from opening to closing, whatever the reserve, and corrects its answer with "
         "every better bid; here the answer comes once, when the auction closes. Beam counts bids that reach the "
         "reserve before the closing, also those made before the opening. Equal prices go to the earlier bid, then "
         "to the smaller bidder."
     ),
+    steps=(Operator.STREAM_JOIN.step(), Operator.AGGREGATE.step("best bid per auction")),
+    state=bounded("open auctions and bids that are not older than the watermark"),
+    closing_events=CLOSING_EVENTS,
+    rules=RunRules(limits=check_open_time),
 )
-WORKLOAD.variants["beam"] = replace(
-    WORKLOAD, variant="beam", reference=Path(__file__).with_name("q9-beam.sql"), variants={}
+add_beam(
+    WORKLOAD,
 )

@@ -1,6 +1,7 @@
 """What the queries share: their parameters, the three kinds of events, and the common part of a workload."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -8,7 +9,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.nexmark import EVENTS, NexmarkEvents
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import NO_STATE, DataflowStep, State, Traits
+from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -31,13 +33,13 @@ class Watermarked(NexmarkEvents):
     watermark_delay_s: int = Parameter(4, ge=0, le=86_400, description="how late events may come, in seconds")
 
 
-class Query(Watermarked):
+class QueryParameters(Watermarked):
     """Parameters of a query that only nexmark-flink's suite defines, or all suites alike."""
 
     semantics: Literal["flink"] = Parameter("flink", description="whose definition of the query runs")
 
 
-class QueryOfBoth(Watermarked):
+class VariantParameters(Watermarked):
     """Parameters of a query that nexmark-flink and Beam define differently."""
 
     semantics: Literal["flink", "beam"] = Parameter("flink", description="whose definition of the query runs")
@@ -92,26 +94,39 @@ def query(
     dataflow: "Callable[[DataFrame, Any], DataFrame]",
     output: tuple[Field, ...],
     *,
-    operators: str,
-    state: str = "none",
-    parameters: type[NexmarkEvents] = Query,
-    variant: str = "",
+    steps: tuple[DataflowStep, ...],
+    state: State = NO_STATE,
+    carries: bool = False,
+    parameters: type[NexmarkEvents] = QueryParameters,
+    keys: tuple[str, ...] = (),
+    invariant: str | None = None,
+    closing_events: int = 0,
     **others: Any,
 ) -> Workload:
     """Make the workload of a query; its reference lies beside it."""
     return Workload(
         name=f"nexmark-q{number}",
-        suite="nexmark",
+        family="nexmark",
         question=question,
         events=EVENTS,
         parameters=parameters,
         dataflow=dataflow,
+        traits=Traits(steps, state, carries=carries),
         output=output,
-        operators=operators,
-        state=state,
-        reference=Path(__file__).with_name(f"q{number}{variant}.sql"),
         watermark_delay_s=lambda p: p.watermark_delay_s,
-        verify_events=10_000,
-        verify_rate_per_s=1000.0,
-        **{"output_mode": lambda _: "append"} | others,
+        answer=ExpectedAnswer(
+            Path(__file__).with_name(f"q{number}.sql"),
+            keys=keys,
+            invariant=invariant,
+            events=10_000,
+            closing_events=closing_events,
+        ),
+        **others,
     )
+
+
+def add_beam(workload: Workload, *, keys: tuple[str, ...] | None = None, **changes: Any) -> None:
+    """Add Beam's definition of a query as a variant; its reference lies beside it."""
+    reference = Path(__file__).with_name(f"{workload.name.removeprefix('nexmark-')}-beam.sql")
+    answer = replace(workload.answer, reference=reference, keys=workload.answer.keys if keys is None else keys)
+    workload.variants["beam"] = replace(workload, answer=answer, variant="beam", variants={}, **changes)

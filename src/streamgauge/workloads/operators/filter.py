@@ -8,7 +8,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import Operator, Traits
+from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 class FilterParameters(KeyedEvents):
     """Parameters of the events and of the filter."""
 
-    divisor: int = Parameter(10, ge=1, le=1_000_000, description="keep values divisible by it: one record in so many")
+    divisor: int = Parameter(10, ge=1, le=1_000_000, description="keep values divisible by it: one record in that many")
 
 
 def dataflow(df: "DataFrame", p: FilterParameters, *, carry: Sequence[str] = ()) -> "DataFrame":
@@ -29,20 +30,17 @@ def dataflow(df: "DataFrame", p: FilterParameters, *, carry: Sequence[str] = ())
 
 WORKLOAD = Workload(
     name="operator-filter",
-    suite="operators",
+    family="operators",
     question="What does it cost to look at every record and keep a few?",
     events=EVENTS,
     parameters=FilterParameters,
     dataflow=dataflow,
+    traits=Traits(steps=(Operator.FILTER.step(),), carries=True),
     output=(
         Field("number", "bigint", "number of the event"),
         Field("key", "bigint", "the key"),
         Field("value", "bigint", "the value, a multiple of `divisor`"),
     ),
-    output_mode=lambda _: "append",
-    operators="filter",
-    state="none",
-    carries=True,
-    reference=Path(__file__).with_name("filter.sql"),
     differences="None: the operator is defined here.",
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("filter.sql")),
 )

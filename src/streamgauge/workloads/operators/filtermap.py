@@ -8,7 +8,8 @@ from streamgauge.events import Field
 from streamgauge.events.keyed import EVENTS
 from streamgauge.workloads.operators import filter as keep
 from streamgauge.workloads.operators import map as change
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import Operator, Traits
+from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,20 +22,17 @@ def dataflow(df: "DataFrame", p: keep.FilterParameters, *, carry: Sequence[str] 
 
 WORKLOAD = Workload(
     name="operator-filtermap",
-    suite="operators",
+    family="operators",
     question="What do a filter and a calculation cost when they share a stage?",
     events=EVENTS,
     parameters=keep.FilterParameters,
     dataflow=dataflow,
+    traits=Traits(steps=(Operator.FILTER.step(), Operator.MAP.step("project")), carries=True),
     output=(
         Field("number", "bigint", "number of the event"),
         Field("key", "bigint", "the key"),
         Field("value", "bigint", "twice the value plus one"),
     ),
-    output_mode=lambda _: "append",
-    operators="filter, project",
-    state="none",
-    carries=True,
-    reference=Path(__file__).with_name("filtermap.sql"),
     differences="None: the operators are defined here. Spark compiles both into one loop.",
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("filtermap.sql")),
 )

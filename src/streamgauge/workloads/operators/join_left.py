@@ -7,7 +7,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.workload import Window, Workload
+from streamgauge.workloads.traits import Operator, Traits, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,11 +43,20 @@ def dataflow(df: "DataFrame", p: JoinLeftParameters) -> "DataFrame":
 
 WORKLOAD = Workload(
     name="operator-join-left",
-    suite="operators",
+    family="operators",
     question="Which records of one side are followed by one of the other within 10 seconds, and which are not?",
     events=EVENTS,
     parameters=JoinLeftParameters,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(
+            Operator.SHUFFLE.step("shuffle of both sides by key"),
+            Operator.STREAM_JOIN.step("stream-stream left outer join with a range of time"),
+        ),
+        state=bounded(
+            "the records of side 0 of the last `within_s` and the latest of side 1; dropped by the watermark"
+        ),
+    ),
     output=(
         Field("key", "bigint", "the key"),
         Field("created", "timestamp", "creation time of the record on side 0"),
@@ -54,10 +64,6 @@ WORKLOAD = Workload(
         Field("right_created", "timestamp", "creation time of the record on side 1; null if none came in time"),
         Field("right_value", "bigint", "value of the record on side 1; null if none came in time"),
     ),
-    output_mode=lambda _: "append",
-    operators="shuffle of both sides by key, stream-stream left outer join with a range of time",
-    state="the records of side 0 of the last `within_s` and the latest of side 1; dropped by the watermark",
-    reference=Path(__file__).with_name("join_left.sql"),
     # A record without a match is final `within_s` after its creation, as if a window of that length closed.
     window=lambda p: Window(p.within_s, 1, "created"),
     watermark_delay_s=lambda _: WATERMARK_DELAY_MS / 1000,
@@ -66,5 +72,5 @@ WORKLOAD = Workload(
         "when the watermark has passed its time by `within_s`. The number of pairs grows with the square of the rate, "
         "so there are 100,000 keys."
     ),
-    closing_events=2,
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("join_left.sql"), closing_events=2),
 )

@@ -7,7 +7,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import Operator, Traits, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -36,23 +37,29 @@ def dataflow(df: "DataFrame", p: JoinWindowParameters) -> "DataFrame":
 
 WORKLOAD = Workload(
     name="operator-join-window",
-    suite="operators",
+    family="operators",
     question="Which records of the two sides have the same key in the same 10 seconds?",
     events=EVENTS,
     parameters=JoinWindowParameters,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(
+            Operator.SHUFFLE.step("shuffle of both sides by key and window"),
+            Operator.STREAM_JOIN.step("stream-stream inner join"),
+        ),
+        state=bounded(
+            "every record of the open windows, on both sides; dropped when the watermark passes the window's end"
+        ),
+    ),
     output=(
         Field("key", "bigint", "the key"),
         Field("window_start", "timestamp", "start of the window"),
         Field("left_value", "bigint", "value of the record on side 0"),
         Field("right_value", "bigint", "value of the record on side 1"),
     ),
-    output_mode=lambda _: "append",
-    operators="shuffle of both sides by key and window, stream-stream inner join",
-    state="every record of the open windows, on both sides; dropped when the watermark passes the window's end",
-    reference=Path(__file__).with_name("join_window.sql"),
     differences=(
         "None: the operator is defined here. A pair appears with the later of its records, not when the window "
         "closes. The number of pairs grows with the square of the rate, so there are 100,000 keys."
     ),
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("join_window.sql")),
 )

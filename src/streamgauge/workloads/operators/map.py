@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from streamgauge.events import Field
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import Operator, Traits
+from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,20 +22,17 @@ def dataflow(df: "DataFrame", _: KeyedEvents, *, carry: Sequence[str] = ()) -> "
 
 WORKLOAD = Workload(
     name="operator-map",
-    suite="operators",
+    family="operators",
     question="What does a simple calculation on every record cost?",
     events=EVENTS,
     parameters=KeyedEvents,
     dataflow=dataflow,
+    traits=Traits(steps=(Operator.MAP.step("project"),), carries=True),
     output=(
         Field("number", "bigint", "number of the event"),
         Field("key", "bigint", "the key"),
         Field("value", "bigint", "twice the value plus one"),
     ),
-    output_mode=lambda _: "append",
-    operators="project",
-    state="none",
-    carries=True,
-    reference=Path(__file__).with_name("map.sql"),
     differences="None: the operator is defined here.",
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("map.sql")),
 )

@@ -14,7 +14,8 @@ from pydantic import Field as Parameter
 from streamgauge.events import Field
 from streamgauge.events.columns import modulo
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import Operator, Traits, endless
+from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 if TYPE_CHECKING:
     import numpy as np
@@ -111,18 +112,22 @@ def dataflow(df: "DataFrame", p: PartitionParameters) -> "DataFrame":
 
 WORKLOAD = Workload(
     name="operator-partition",
-    suite="operators",
+    family="operators",
     question="What is the sum of every 10 records of a key?",
     events=EVENTS,
     parameters=PartitionParameters,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(
+            Operator.SHUFFLE.step("shuffle by group of keys"),
+            Operator.PYTHON_STATE.step("arbitrary state in Python"),
+        ),
+        state=endless("one row per group of keys with the count and the open sum of each key, never dropped"),
+    ),
     output=OUTPUT,
-    output_mode=lambda _: "append",
-    operators="shuffle by group of keys, arbitrary state in Python",
-    state="one row per group of keys with the count and the open sum of each key, never dropped",
-    reference=Path(__file__).with_name("partition.sql"),
     differences=(
         "None: the operator is defined here. Spark has no native windows by count: this one runs in Python workers, "
         "so it also measures the way there and back. Records count in the order of their numbers."
     ),
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("partition.sql")),
 )

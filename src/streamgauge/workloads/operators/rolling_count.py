@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from streamgauge.events import Field
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import Operator, Traits, endless
+from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,20 +22,21 @@ def dataflow(df: "DataFrame", _: KeyedEvents, *, carry: Sequence[str] = ()) -> "
 
 WORKLOAD = Workload(
     name="operator-rolling-count",
-    suite="operators",
+    family="operators",
     question="How often has each key been seen so far?",
     events=EVENTS,
     parameters=KeyedEvents,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(Operator.SHUFFLE.step("shuffle by key"), Operator.AGGREGATE.step("running count in keyed state")),
+        state=endless("one row per key, never dropped: it grows to `keys` rows"),
+        carries=True,
+    ),
     output=(
         Field("key", "bigint", "the key"),
         Field("records", "bigint", "records of the key since the start"),
     ),
     output_mode=lambda _: "update",
-    operators="shuffle by key, running count in keyed state",
-    state="one row per key, never dropped: it grows to `keys` rows",
-    carries=True,
-    reference=Path(__file__).with_name("rolling_count.sql"),
-    keys=("key",),
     differences="Record-at-a-time engines emit one row per record; a micro-batch emits one row per key and batch.",
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("rolling_count.sql"), keys=("key",)),
 )

@@ -7,7 +7,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.workload import Window, Workload
+from streamgauge.workloads.traits import Operator, Traits, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,11 +36,15 @@ def dataflow(df: "DataFrame", p: SessionParameters) -> "DataFrame":
 
 WORKLOAD = Workload(
     name="operator-session",
-    suite="operators",
+    family="operators",
     question="How long was each stretch of activity of a key, and what happened in it?",
     events=EVENTS,
     parameters=SessionParameters,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(Operator.SHUFFLE.step("shuffle by key"), Operator.SORT.step("sort by time"), Operator.SESSION.step()),
+        state=bounded("one row per key and open session; dropped when the watermark passes the session's end"),
+    ),
     output=(
         Field("key", "bigint", "the key"),
         Field("session_start", "timestamp", "time of the session's first record"),
@@ -47,15 +52,11 @@ WORKLOAD = Workload(
         Field("records", "bigint", "records of the session"),
         Field("total", "bigint", "sum of their values"),
     ),
-    output_mode=lambda _: "append",
-    operators="shuffle by key, sort by time, merge sessions",
-    state="one row per key and open session; dropped when the watermark passes the session's end",
-    reference=Path(__file__).with_name("session.sql"),
     # A session is final one gap after its last record, as if a window of that length closed.
     window=lambda p: Window(p.gap_ms / 1000, p.gap_ms / 1000, "session_start"),
     differences=(
         "None: the operator is defined here. Keys are used in turns, a second each, so that there are pauses at any "
         "rate; at low rates a key also pauses within its second."
     ),
-    closing_events=1,
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("session.sql"), closing_events=1),
 )

@@ -7,7 +7,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.workload import Window, Workload
+from streamgauge.workloads.traits import Operator, Traits, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -42,25 +43,29 @@ def dataflow(df: "DataFrame", p: SlidingParameters) -> "DataFrame":
 
 WORKLOAD = Workload(
     name="operator-window-sliding",
-    suite="operators",
+    family="operators",
     question="How many records did each key have in the last 10 seconds, every 2 seconds, and what is their sum?",
     events=EVENTS,
     parameters=SlidingParameters,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(
+            Operator.SHUFFLE.step("shuffle by key"),
+            Operator.AGGREGATE.step("count and sum per pane"),
+            Operator.AGGREGATE.step("count and sum per window of panes"),
+        ),
+        state=bounded("one row per key and open pane, and one per key and open window"),
+    ),
     output=(
         Field("key", "bigint", "the key"),
         Field("window_start", "timestamp", "start of the window"),
         Field("records", "bigint", "records of the key in the window"),
         Field("total", "bigint", "sum of their values"),
     ),
-    output_mode=lambda _: "append",
-    operators="shuffle by key, count and sum per pane, count and sum per window of panes",
-    state="one row per key and open pane, and one per key and open window",
-    reference=Path(__file__).with_name("window_sliding.sql"),
     window=lambda p: Window(p.window_s, p.slide_s, "window_start"),
     differences=(
         "None: the operator is defined here. Windows are added up from panes, as engines with sliced windows do; "
         "putting each record into every window that holds it gives the same answer."
     ),
-    closing_events=1,
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("window_sliding.sql"), closing_events=1),
 )

@@ -7,7 +7,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.workload import Window, Workload
+from streamgauge.workloads.traits import Operator, Traits, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -30,22 +31,22 @@ def dataflow(df: "DataFrame", p: TumblingParameters) -> "DataFrame":
 
 WORKLOAD = Workload(
     name="operator-window-tumbling",
-    suite="operators",
+    family="operators",
     question="How many records did each key have in every 10 seconds, and what is their sum?",
     events=EVENTS,
     parameters=TumblingParameters,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(Operator.SHUFFLE.step("shuffle by key"), Operator.AGGREGATE.step("windowed count and sum")),
+        state=bounded("one row per key and open window; dropped when the watermark passes the window's end"),
+    ),
     output=(
         Field("key", "bigint", "the key"),
         Field("window_start", "timestamp", "start of the window"),
         Field("records", "bigint", "records of the key in the window"),
         Field("total", "bigint", "sum of their values"),
     ),
-    output_mode=lambda _: "append",
-    operators="shuffle by key, windowed count and sum",
-    state="one row per key and open window; dropped when the watermark passes the window's end",
-    reference=Path(__file__).with_name("window_tumbling.sql"),
     window=lambda p: Window(p.window_s, p.window_s, "window_start"),
     differences="None: the operator is defined here. A result appears once, when its window is closed.",
-    closing_events=1,
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("window_tumbling.sql"), closing_events=1),
 )

@@ -7,7 +7,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.ads import EVENTS, AdsEvents
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import Operator, Traits, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,8 +20,8 @@ WATERMARK_DELAY_MS = 1
 class AdvclickParameters(AdsEvents):
     """Parameters of the events and of the join."""
 
-    ad_window_s: int = Parameter(20, ge=0, le=3600, description="a click counts up to so many seconds after its ad")
-    click_window_s: int = Parameter(5, ge=0, le=3600, description="and up to so many seconds before it")
+    ad_window_s: int = Parameter(20, ge=0, le=3600, description="a click counts up to that many seconds after its ad")
+    click_window_s: int = Parameter(5, ge=0, le=3600, description="and up to that many seconds before it")
 
 
 def dataflow(df: "DataFrame", p: AdvclickParameters) -> "DataFrame":
@@ -40,25 +41,28 @@ def dataflow(df: "DataFrame", p: AdvclickParameters) -> "DataFrame":
 
 WORKLOAD = Workload(
     name="streambench-advclick",
-    suite="streambench",
+    family="streambench",
     question="Which ads were clicked within 20 seconds?",
     events=EVENTS,
     parameters=AdvclickParameters,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(
+            Operator.SHUFFLE.step("shuffle of ads and clicks by identifier"),
+            Operator.STREAM_JOIN.step("stream-stream inner join with a range of time"),
+        ),
+        state=bounded("the ads of the last 20 s and the clicks of the last 5 s; dropped by the watermark"),
+    ),
     output=(
         Field("id", "string", "identifier of the ad"),
         Field("shown", "timestamp", "when the ad was shown"),
         Field("clicked", "timestamp", "when it was clicked"),
     ),
-    output_mode=lambda _: "append",
-    operators="shuffle of ads and clicks by identifier, stream-stream inner join with a range of time",
-    state="the ads of the last 20 s and the clicks of the last 5 s; dropped by the watermark",
-    reference=Path(__file__).with_name("advclick.sql"),
     watermark_delay_s=lambda _: WATERMARK_DELAY_MS / 1000,
     differences=(
         "The original has a topic for ads and one for clicks and windows over arrival time; here both come in one "
         "stream, 10 ads to 3 clicks, and the windows are over creation time. An ad stays until its time is over, also "
         "when it has been clicked. The first clicks come when ads are old enough; until then there are only ads."
     ),
-    verify_events=30_000,
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("advclick.sql"), events=30_000),
 )

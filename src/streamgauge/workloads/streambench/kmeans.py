@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from streamgauge.events import Field
 from streamgauge.events.points import EVENTS, UNIT, PointsEvents, start_points, true_centres
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import Operator, Traits, endless
+from streamgauge.workloads.workload import ExpectedAnswer, SinkBehaviour, Workload
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -121,27 +122,32 @@ def _step(p: Any, seed: int) -> KMeans:
 
 WORKLOAD = Workload(
     name="streambench-kmeans",
-    suite="streambench",
+    family="streambench",
     question="Where are the centres of the clusters?",
     events=EVENTS,
     parameters=PointsEvents,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(
+            Operator.MAP.step("nearest of 96 centroids"),
+            Operator.AGGREGATE.step("sums within tasks"),
+            Operator.SHUFFLE.step("shuffle by cluster"),
+            Operator.FEEDBACK.step("sums; centroids fed back by the driver"),
+        ),
+        state=endless("one sum and one count per cluster, kept by the driver; no state in Spark"),
+    ),
     output=(
         Field("cluster", "bigint", "number of the cluster, from 0"),
         Field("x", "bigint", "first coordinate of its centroid, in millionths"),
         Field("y", "bigint", "second coordinate of its centroid, in millionths"),
         Field("points", "bigint", "points assigned to it so far"),
     ),
-    output_mode=lambda _: "append",
-    operators="nearest of 96 centroids, sums within tasks, shuffle by cluster, sums; centroids fed back by the driver",
-    state="one sum and one count per cluster, kept by the driver; no state in Spark",
-    keys=("cluster",),
-    each_batch=_step,
-    reference_function=reference,
     differences=(
         "The original feeds centroids back record by record where the engine can, and uses a library's mini-batch "
         "k-means on Spark; here the centroids move once per micro-batch and every point weighs the same. Two "
         "dimensions only. Centres and points come from the seed of the run, not from the original's fixed seeds, and "
         "coordinates are whole millionths, so that the answer is exact."
     ),
+    answer=ExpectedAnswer(keys=("cluster",), function=reference),
+    sink=SinkBehaviour(each_batch=_step),
 )

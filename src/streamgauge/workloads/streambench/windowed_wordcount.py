@@ -8,7 +8,8 @@ from pydantic import Field as Parameter
 from streamgauge.events import Field
 from streamgauge.events.words import EVENTS, WordsEvents
 from streamgauge.workloads.streambench.wordcount import words
-from streamgauge.workloads.workload import OutputMode, Window, Workload
+from streamgauge.workloads.traits import Operator, Traits, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, OutputMode, Window, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,26 +41,33 @@ def _output_mode(p: WindowedWordcountParameters) -> OutputMode:
 
 WORKLOAD = Workload(
     name="streambench-windowed-wordcount",
-    suite="streambench",
+    family="streambench",
     question="How often did each word occur in every second?",
     events=EVENTS,
     parameters=WindowedWordcountParameters,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(
+            Operator.FLATTEN.step("split into words"),
+            Operator.AGGREGATE.step("count within tasks"),
+            Operator.SHUFFLE.step("shuffle by word"),
+            Operator.AGGREGATE.step("windowed count"),
+        ),
+        state=bounded("one row per word and open window; dropped when the watermark passes the window's end"),
+    ),
     output=(
         Field("word", "string", "the word"),
         Field("window_start", "timestamp", "start of the window"),
         Field("occurrences", "bigint", "how often the word occurred in the window"),
     ),
     output_mode=_output_mode,
-    operators="split into words, count within tasks, shuffle by word, windowed count",
-    state="one row per word and open window; dropped when the watermark passes the window's end",
-    reference=Path(__file__).with_name("windowed_wordcount.sql"),
-    keys=("word", "window_start"),
     window=lambda p: Window(p.window_s, p.window_s, "window_start"),
     differences=(
         "The original counts words per second; rates here are sentences, of 10.5 words on average. Its windows are "
         "over arrival time and the counts go into a running count; here they are over creation time and the counts of "
         "the windows are the answer."
     ),
-    closing_events=1,
+    answer=ExpectedAnswer(
+        reference=Path(__file__).with_name("windowed_wordcount.sql"), keys=("word", "window_start"), closing_events=1
+    ),
 )

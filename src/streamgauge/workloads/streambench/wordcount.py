@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from streamgauge.events import Field
 from streamgauge.events.words import EVENTS, WordsEvents
-from streamgauge.workloads.workload import Workload
+from streamgauge.workloads.traits import Operator, Traits, endless
+from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -33,23 +34,28 @@ def dataflow(df: "DataFrame", _: WordsEvents, *, carry: Sequence[str] = ()) -> "
 
 WORKLOAD = Workload(
     name="streambench-wordcount",
-    suite="streambench",
+    family="streambench",
     question="How often has each word occurred so far?",
     events=EVENTS,
     parameters=WordsEvents,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(
+            Operator.FLATTEN.step("split into words"),
+            Operator.SHUFFLE.step("shuffle by word"),
+            Operator.AGGREGATE.step("running count in keyed state"),
+        ),
+        state=endless("one row per word, never dropped: it grows to `words` rows"),
+        carries=True,
+    ),
     output=(
         Field("word", "string", "the word"),
         Field("occurrences", "bigint", "how often it has occurred since the start"),
     ),
     output_mode=lambda _: "update",
-    operators="split into words, shuffle by word, running count in keyed state",
-    state="one row per word, never dropped: it grows to `words` rows",
-    carries=True,
-    reference=Path(__file__).with_name("wordcount.sql"),
-    keys=("word",),
     differences=(
         "The original counts words per second; rates here are sentences, of 10.5 words on average. Sentences are cut "
         "at blanks, which gives the same words. Spark counts within each task before the shuffle."
     ),
+    answer=ExpectedAnswer(reference=Path(__file__).with_name("wordcount.sql"), keys=("word",)),
 )

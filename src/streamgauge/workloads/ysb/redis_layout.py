@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from streamgauge.errors import EnvironmentNotReadyError
 from streamgauge.events.identifiers import identifier
 from streamgauge.events.ysb import YsbEvents
+from streamgauge.extras import require
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,12 +42,7 @@ redis.call('HSET', ARGV[2], 'seen_count', ARGV[4], 'time_updated', now[1] * 1000
 
 def connect_redis(address: str) -> Any:
     """Open a connection to host:port or a redis:// address, and see that it answers."""
-    try:
-        import redis
-    except ImportError as error:
-        raise EnvironmentNotReadyError(
-            "the Redis client is not installed", remedy="pip install 'streamgauge[redis]'"
-        ) from error
+    redis = require("redis")
     url = address if "://" in address else f"redis://{address}"
     shown = address.rpartition("@")[2]
     try:
@@ -54,7 +50,7 @@ def connect_redis(address: str) -> Any:
         client.ping()
     except ValueError as error:
         raise EnvironmentNotReadyError(
-            f"{shown} is no address of Redis", where="--redis", remedy="use host:port or redis://host:port/0"
+            f"{shown} is not an address of Redis", where="--redis", remedy="use host:port or redis://host:port/0"
         ) from error
     except redis.AuthenticationError as error:
         raise EnvironmentNotReadyError(
@@ -127,7 +123,7 @@ def write_rows(address: str, rows: Iterable[Any]) -> None:
 
 
 def read_windows(client: Any) -> "pa.Table":
-    """Return what Redis knows: campaign_id, window_start_ms, views and updated_ms, as its list of windows tells."""
+    """Return what Redis knows: campaign_id, window_start_ms, views and updated_ms, by its list of windows."""
     import pyarrow as pa
 
     columns: dict[str, list[Any]] = {"campaign_id": [], "window_start_ms": [], "views": [], "updated_ms": []}

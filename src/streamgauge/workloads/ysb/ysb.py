@@ -10,7 +10,8 @@ from streamgauge.events import Field
 from streamgauge.events.columns import divide
 from streamgauge.events.identifiers import identifier_column
 from streamgauge.events.ysb import EVENTS, YsbEvents
-from streamgauge.workloads.workload import OutputMode, Window, Workload
+from streamgauge.workloads.traits import Operator, Traits, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, OutputMode, Window, Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -72,22 +73,27 @@ def _output_mode(p: YsbParameters) -> OutputMode:
 
 WORKLOAD = Workload(
     name="ysb",
-    suite="ysb",
+    family="ysb",
     question="How many times was each campaign viewed in every 10 seconds?",
     events=EVENTS,
     parameters=YsbParameters,
     dataflow=dataflow,
+    traits=Traits(
+        steps=(
+            Operator.FILTER.step(),
+            Operator.MAP.step("project"),
+            Operator.TABLE_JOIN.step("broadcast join with a static table"),
+            Operator.AGGREGATE.step("windowed count"),
+        ),
+        state=bounded("one row per campaign and open window; dropped when the watermark passes the window's end"),
+        carries=True,
+    ),
     output=(
         Field("campaign_id", "string", "UUID of the campaign"),
         Field("window_start", "timestamp", "start of the window"),
         Field("views", "bigint", "views of the campaign's ads in the window"),
     ),
     output_mode=_output_mode,
-    operators="filter, project, broadcast join with a static table, windowed count",
-    state="one row per campaign and open window; dropped when the watermark passes the window's end",
-    carries=True,
-    reference=Path(__file__).with_name("ysb.sql"),
-    keys=("campaign_id", "window_start"),
     window=lambda p: Window(p.window_s, p.window_s, "window_start"),
     watermark_delay_s=watermark_delay_s,
     differences=(
@@ -96,6 +102,10 @@ WORKLOAD = Workload(
         "the former or with parse_json=true; Yahoo's original includes all three, Databricks' variant none. Unlike "
         "Databricks' generator all 1,000 ads are viewed."
     ),
-    verify_events=60_000,
-    closing_events=3_000,
+    answer=ExpectedAnswer(
+        reference=Path(__file__).with_name("ysb.sql"),
+        keys=("campaign_id", "window_start"),
+        events=60_000,
+        closing_events=3_000,
+    ),
 )

@@ -1,0 +1,1 @@
+"""From evidence to conclusions: measured window, findings, verdict, summary, comparison. Pure functions."""

@@ -1,0 +1,1 @@
+"""Connections to systems outside of the engine."""

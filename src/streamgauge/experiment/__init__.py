@@ -1,1 +1,0 @@
-"""Experiments: what a user asks, turned into runs and conclusions."""

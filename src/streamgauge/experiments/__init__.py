@@ -1,0 +1,1 @@
+"""Experiments: a user's question, answered by runs."""

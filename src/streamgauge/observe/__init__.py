@@ -1,0 +1,1 @@
+"""Queries that streamgauge did not start: running ones, and event logs of past ones."""

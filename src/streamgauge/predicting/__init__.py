@@ -1,0 +1,1 @@
+"""Predictions for stored runs: fit, forecast, calibration and evaluation of the model."""

@@ -1,0 +1,1 @@
+"""Prototype files: vocabulary, reading with all mistakes, rules, schema, writing."""

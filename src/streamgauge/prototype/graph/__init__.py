@@ -1,0 +1,1 @@
+"""The graph of a prototype: sources, tasks, chains, rates, costs, stages, layout."""

@@ -1,0 +1,1 @@
+"""What a report says about runs and sets, in no medium."""

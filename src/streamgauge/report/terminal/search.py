@@ -1,0 +1,59 @@
+"""What a search for the sustainable rate found: the interval in words, then its probes."""
+
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.text import Text
+
+from streamgauge.experiments.sustain import Sustained
+from streamgauge.report.content.command import command_lines
+from streamgauge.report.content.search import in_words, probability_in_words, scatter_in_words
+from streamgauge.report.terminal.console import COLOURS, console, key_values, plain_table, print_verdict
+from streamgauge.store import open_member
+from streamgauge.units import format_duration, format_rate
+
+# A probe need not have enough micro-batches for a steady state, but a run has, and in a longer one slow moments of the
+# machine weigh less.
+AGAIN_TIMES = 3.0
+
+
+def print_search(found: Sustained, out: Console | None = None) -> None:
+    """Print the interval, why the search ended, and the probes in their order."""
+    out = out or console()
+    print_verdict(out, found.verdict, found.workload)
+    facts = [
+        ("sustained", in_words(found.search.bracket)),
+        ("search", found.search.reason or "goes on"),
+        ("capacity", scatter_in_words(found.search.capacities_per_s)),
+        ("confidence", probability_in_words(found.search)),
+        ("took", f"{len(found.search.probes)} probes, {format_duration(found.search.spent_s)}"),
+    ]
+    out.print(key_values((name, text) for name, text in facts if text))
+    out.print()
+    table = plain_table()
+    for name in ("probe", "rate", "verdict", "why", "run"):
+        table.add_column(name, justify="right" if name in ("probe", "rate") else "left", overflow="fold")
+    for number, probe in enumerate(found.search.probes, 1):
+        why = probe.reasons[0] if probe.reasons else ""
+        table.add_row(
+            str(number),
+            format_rate(probe.rate_per_s),
+            Text(probe.verdict.value, style=COLOURS[probe.verdict.value]),
+            why,
+            probe.run_id or "",
+        )
+    out.print(table)
+    out.print()
+    rows = [("stored as", found.set_id), ("see it", f"streamgauge report {found.set_id}")]
+    rows += _again(found)
+    out.print(key_values(rows))
+
+
+def _again(found: Sustained) -> Iterator[tuple[str, str]]:
+    """Yield the commands that repeat the probes at both ends of the interval, for longer."""
+    bracket = found.search.bracket
+    for name, rate_per_s in (("low again", bracket.low_per_s), ("high again", bracket.high_per_s)):
+        run_ids = [probe.run_id for probe in found.search.probes if probe.rate_per_s == rate_per_s and probe.run_id]
+        if run_ids:
+            # The first probe of all may have verified the answer as well; the last one of a rate has not.
+            yield name, " ".join(command_lines(open_member(found.root, run_ids[-1]), times=AGAIN_TIMES))

@@ -1,0 +1,1 @@
+"""The settings of a run: one table, read from the command line, suite files and Python."""
