@@ -62,7 +62,7 @@ def age_order(created: object, identifier: str) -> tuple[str, str]:
 
     A damaged document has no time, but its id begins with the digits of one.
 
-    >>> age_order("2026-03-01T10:00:00.5+00:00", "20260301T100000-a") > age_order(None, "20260301T100000-z")
+    >>> age_order("2026-03-01T10:00:00.5+00:00", "20260301T100000-z") < age_order(None, "20260301T100001-a")
     True
     """
     time = created if isinstance(created, str) else identifier
