@@ -90,8 +90,7 @@ def _user(folder: Path, body: str) -> str:
 
 
 def test_a_function_of_ones_own_is_measured_like_any_workload(session: Session, tmp_path: Path) -> None:
-    example = Path(__file__).parents[2] / "examples" / "my_query.py"
-    result = run(f"{example}:build", events="ysb", runs=tmp_path, session=OpenSpark(session), **SHORT)
+    result = run("example:my_query:build", events="ysb", runs=tmp_path, session=OpenSpark(session), **SHORT)
     assert result.summary["events_processed"] == 10_000
     assert result.summary["output_mode"] == "append"
 
