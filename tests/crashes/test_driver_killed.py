@@ -25,7 +25,8 @@ from streamgauge.verdict import Verdict
 
 from .conftest import Tool, shown
 
-SHORT = ("--rate", "2k", "--duration", "10s", "--at", "3s offset-commit", "--set", "window_s=2", "--cores", "2")
+# Long enough for several micro-batches where the first takes ten seconds, as it may beside another test.
+SHORT = ("--rate", "1k", "--duration", "30s", "--at", "3s offset-commit", "--set", "window_s=2", "--cores", "2")
 LONG = ("fault", "ysb", "--duration", "5min", "--rate", "1k", "--cores", "1")
 
 
@@ -57,7 +58,7 @@ def test_f1_a_driver_killed_between_sink_and_commit_loses_and_doubles_nothing(tm
     assert found["rows_expected"] >= found["rows_recovered"] > 0
     assert 3.0 <= found["killed_at_s"] <= found["restarted_at_s"]
     assert 0 < found["ready_s"] < found["recovery_s"]
-    assert (found["events"], found["verdict"]) == (20_000, "pass")
+    assert (found["events"], found["verdict"]) == (30_000, "pass")
     _check_what_is_stored(tmp_path, found)
 
 
@@ -66,7 +67,7 @@ def _check_what_is_stored(runs: Path, found: dict[str, Any]) -> None:
     assert (stored.kind, stored.run_ids) == ("fault", [found["run_id"]])
     assert stored.document["result"] == found
     run = shown(runs)
-    assert (run["verdict"], run["events"], run["events_processed"]) == ("pass", 20_000, 20_000)
+    assert (run["verdict"], run["events"], run["events_processed"]) == ("pass", 30_000, 30_000)
     assert run["fault"] == found
     assert not list(runs.glob("*/work"))
     assert _left_behind(runs) == []
