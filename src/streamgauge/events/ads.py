@@ -23,12 +23,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field as Parameter
 
 from streamgauge.events.columns import divide, modulo
+from streamgauge.events.dataframe import Column, DataFrame, F
 from streamgauge.events.identifiers import MAX_COUNT, identifier_array, identifier_column
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
     from streamgauge.arrivals import Arrivals
     from streamgauge.events.draw import Longs
 
@@ -57,9 +56,7 @@ class AdsEvents(Parameters):
         return round(self.click_probability * ADS)
 
 
-def _frame(rows: "DataFrame", p: AdsEvents, seed: int, wanted: Sequence[str]) -> "DataFrame":
-    from pyspark.sql import functions as F
-
+def _frame(rows: DataFrame, p: AdsEvents, seed: int, wanted: Sequence[str]) -> DataFrame:
     from streamgauge.events.draw import draw_column
 
     n, clicks, total = F.col("n"), p.clicks, ADS + p.clicks
@@ -78,10 +75,8 @@ def _frame(rows: "DataFrame", p: AdsEvents, seed: int, wanted: Sequence[str]) ->
     return numbered.select(*(fields[name].alias(name) for name in wanted))
 
 
-def _shuffled(rows: "DataFrame", p: AdsEvents, seed: int) -> "DataFrame":
+def _shuffled(rows: DataFrame, p: AdsEvents, seed: int) -> DataFrame:
     """Shuffle the clicks; a column for every result that is used twice keeps Spark from computing it twice."""
-    from pyspark.sql import functions as F
-
     from streamgauge.events.draw import draw_column
 
     click, size, place = F.col("click"), F.col("size"), F.col("place")
@@ -93,10 +88,8 @@ def _shuffled(rows: "DataFrame", p: AdsEvents, seed: int) -> "DataFrame":
     return rows
 
 
-def _clicks_in(p: AdsEvents, seconds: float) -> "Column":
+def _clicks_in(p: AdsEvents, seconds: float) -> Column:
     """Return how many clicks there are in some seconds, by the line of the arrivals."""
-    from pyspark.sql import functions as F
-
     whole = F.col("span_us") * (ADS + p.clicks)
     part = F.col("events") * F.lit(round(seconds * 1e6) * p.clicks).cast("long")
     return divide(part + divide(whole, 2), whole)

@@ -7,16 +7,13 @@ nanoseconds, needs no state, and any event can be made on its own.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from streamgauge.events import columns
 from streamgauge.events.columns import SLOTS
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
+from streamgauge.events.dataframe import Column, F
 
 Longs = npt.NDArray[np.int64]
 
@@ -63,14 +60,12 @@ def draw(n: Longs, *, seed: int, field: int, below: int) -> Longs:
     return hash_longs(stream_key(seed, field), n) % below
 
 
-def draw_column(n: "Column", *, seed: int, field: int, below: int) -> "Column":
+def draw_column(n: Column, *, seed: int, field: int, below: int) -> Column:
     """Draw as `draw` does, as a Spark column over the event number."""
     return columns.draw(n, _key_column(seed, field), below)
 
 
-def _key_column(seed: int, field: int) -> "Column":
-    from pyspark.sql import functions as F
-
+def _key_column(seed: int, field: int) -> Column:
     return F.lit(stream_key(seed, field)).cast("long")
 
 
@@ -111,6 +106,6 @@ class SlottedLaw:
         slot = h & (SLOTS - 1)
         return np.asarray(self.low[slot] + (h >> 16) % self.width[slot])
 
-    def draw_column(self, n: "Column", *, seed: int, field: int) -> "Column":
+    def draw_column(self, n: Column, *, seed: int, field: int) -> Column:
         """Draw as `draw` does, as a Spark column."""
         return columns.draw_in_slots(n, _key_column(seed, field), self.borders)

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field as Parameter
 
 from streamgauge.events.columns import divide, modulo, pick, zipf_borders
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from streamgauge.arrivals import Arrivals
     from streamgauge.events.draw import SlottedLaw
 
@@ -77,9 +76,7 @@ def _numbers(count: int, form: str) -> tuple[str, ...]:
     return tuple(form.format(number) for number in range(count))
 
 
-def _frame(rows: "DataFrame", p: HibenchEvents, seed: int, wanted: Sequence[str]) -> "DataFrame":
-    from pyspark.sql import functions as F
-
+def _frame(rows: DataFrame, p: HibenchEvents, seed: int, wanted: Sequence[str]) -> DataFrame:
     from streamgauge.events.draw import draw_column
 
     n = F.col("n")

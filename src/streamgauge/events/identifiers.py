@@ -10,11 +10,11 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from streamgauge.events.columns import divide, modulo, pick
+from streamgauge.events.dataframe import Column, F
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    from pyspark.sql import Column
 
 BASE = 100
 MAX_COUNT = BASE**4
@@ -59,10 +59,8 @@ def identifier_array(kind: str, index: "npt.NDArray[np.int64]") -> "npt.NDArray[
     return text
 
 
-def identifier_column(kind: str, index: "Column", count: int) -> "Column":
+def identifier_column(kind: str, index: Column, count: int) -> Column:
     """Return the identifiers as a Spark column over numbers below `count`."""
-    from pyspark.sql import functions as F
-
     parts = _varying(kind, count)
     columns = [pick(modulo(divide(index, BASE**position), BASE), values) for position, values in parts]
     return columns[0] if len(columns) == 1 else F.concat(*columns)

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field as Parameter
 
 from streamgauge.events.columns import divide, modulo, zipf_borders
+from streamgauge.events.dataframe import Column, DataFrame, F
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
     from streamgauge.arrivals import Arrivals
     from streamgauge.events.draw import Longs, SlottedLaw
 
@@ -43,9 +42,7 @@ def _zipf(keys: int, exponent: float) -> "SlottedLaw":
     return SlottedLaw(zipf_borders(keys, exponent))
 
 
-def _frame(rows: "DataFrame", p: KeyedEvents, seed: int, wanted: Sequence[str]) -> "DataFrame":
-    from pyspark.sql import functions as F
-
+def _frame(rows: DataFrame, p: KeyedEvents, seed: int, wanted: Sequence[str]) -> DataFrame:
     from streamgauge.events.draw import draw_column
 
     n, time_us = F.col("n"), F.col("time_us")
@@ -59,7 +56,7 @@ def _frame(rows: "DataFrame", p: KeyedEvents, seed: int, wanted: Sequence[str]) 
     return rows.select(*(fields[name].alias(name) for name in wanted))
 
 
-def _key_column(n: "Column", time_us: "Column", p: KeyedEvents, seed: int) -> "Column":
+def _key_column(n: Column, time_us: Column, p: KeyedEvents, seed: int) -> Column:
     from streamgauge.events.draw import draw_column
 
     if p.zipf:

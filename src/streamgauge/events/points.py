@@ -14,11 +14,10 @@ from pydantic import Field as Parameter
 
 from streamgauge.errors import InvalidExperimentError
 from streamgauge.events.columns import SLOTS, divide, pick
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from streamgauge.arrivals import Arrivals
     from streamgauge.events.draw import Longs, SlottedLaw
 
@@ -104,9 +103,7 @@ def start_points(p: PointsEvents, seed: int) -> "Longs":
     return np.asarray(true_centres(p, seed) + np.stack([2 * z1, z1 + (z2 * ROOT_3 >> ROOT_BITS)], axis=1))
 
 
-def _frame(rows: "DataFrame", p: PointsEvents, seed: int, wanted: Sequence[str]) -> "DataFrame":
-    from pyspark.sql import functions as F
-
+def _frame(rows: DataFrame, p: PointsEvents, seed: int, wanted: Sequence[str]) -> DataFrame:
     from streamgauge.events.draw import draw_column
 
     n, centres = F.col("n"), true_centres(p, seed)

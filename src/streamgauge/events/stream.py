@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
+from streamgauge.events.dataframe import DataFrame
+
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
     from streamgauge.arrivals import Arrivals, Schedule
 
@@ -59,7 +60,7 @@ class EventStream:
     summary: str
     fields: tuple[Field, ...]
     parameters: type[Parameters]
-    frame: "Callable[[DataFrame, Any, int, Sequence[str]], DataFrame]"
+    frame: Callable[[DataFrame, Any, int, Sequence[str]], DataFrame]
     arrays: "Callable[[Any, int, Arrivals], Mapping[str, Any]]"
     schedule: "Callable[[Any, int, float], Schedule] | None" = None
     check: Callable[[Any, float], None] = lambda _p, _rate_per_s: None

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field as Parameter
 
 from streamgauge.events.columns import divide, pick
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from streamgauge.arrivals import Arrivals
     from streamgauge.events.draw import Longs
 
@@ -75,9 +74,7 @@ def _text(p: WordsEvents, seed: int) -> tuple[str, int]:
     return " ".join(f"{word:0{DIGITS}}" for word in words.tolist()), len(shares)
 
 
-def _frame(rows: "DataFrame", p: WordsEvents, seed: int, wanted: Sequence[str]) -> "DataFrame":
-    from pyspark.sql import functions as F
-
+def _frame(rows: DataFrame, p: WordsEvents, seed: int, wanted: Sequence[str]) -> DataFrame:
     from streamgauge.events.draw import draw_column
 
     text, count = _text(p, seed)

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field as Parameter
 
 from streamgauge.events.columns import divide, modulo, pick
+from streamgauge.events.dataframe import Column, DataFrame, F
 from streamgauge.events.identifiers import identifier, identifier_array, identifier_column
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
-
     from streamgauge.arrivals import Arrivals
     from streamgauge.events.draw import Longs
 
@@ -62,14 +61,12 @@ class YsbEvents(Parameters):
 _AD, _AD_TYPE, _EVENT_TYPE, _USER, _PAGE, _SKEW, _IS_LATE, _LATENESS = range(1, 9)
 
 
-def _frame(rows: "DataFrame", p: YsbEvents, seed: int, wanted: Sequence[str]) -> "DataFrame":
-    from pyspark.sql import functions as F
-
+def _frame(rows: DataFrame, p: YsbEvents, seed: int, wanted: Sequence[str]) -> DataFrame:
     from streamgauge.events.draw import draw_column
 
     n = F.col("n")
 
-    def drawn(field: int, below: int) -> "Column":
+    def drawn(field: int, below: int) -> Column:
         return draw_column(n, seed=seed, field=field, below=below)
 
     random = p.draws == "random"

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from streamgauge.events import EventStream, Field, Parameters
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.workloads.executed_plan import PlanNode
 from streamgauge.workloads.traits import Traits
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
 OutputMode = Literal["append", "update", "complete"]
 # The intended time of an event, in microseconds since the epoch, where a query carries it from its source to its sink.
@@ -39,7 +39,7 @@ class BatchStep(Protocol):
 
     series: list[dict[str, float]]
 
-    def __call__(self, batch: "DataFrame", batch_id: int, /) -> "pa.Table":
+    def __call__(self, batch: DataFrame, batch_id: int, /) -> "pa.Table":
         """Take one micro-batch."""
 
 
@@ -121,7 +121,7 @@ class Workload:
     question: str
     events: EventStream
     parameters: type[Parameters]
-    dataflow: "Callable[..., DataFrame]"
+    dataflow: Callable[..., DataFrame]
     traits: Traits
     output: tuple[Field, ...]
     output_mode: Callable[[Any], OutputMode | None] = lambda _: "append"
@@ -134,7 +134,7 @@ class Workload:
     variant: str = ""
     variants: "dict[str, Workload]" = field(default_factory=dict)
 
-    def build(self, df: "DataFrame", parameters: Any, seed: int, *, carry: Sequence[str] = ()) -> "DataFrame":
+    def build(self, df: DataFrame, parameters: Any, seed: int, *, carry: Sequence[str] = ()) -> DataFrame:
         """Build the dataflow over a stream of its events that has this seed."""
         further = {"carry": carry} if carry else {}
         arguments = (parameters, seed) if self.traits.draws else (parameters,)

@@ -4,20 +4,20 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.events.nexmark.parameters import NexmarkEvents
 from streamgauge.events.nexmark.rates import at_rate, check, schedule
 from streamgauge.events.stream import EventStream, Field
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
     from streamgauge.arrivals import Arrivals
 
 __all__ = ["EVENTS", "NexmarkEvents"]
 
 
-def _frame(rows: "DataFrame", p: NexmarkEvents, seed: int, fields: Sequence[str]) -> "DataFrame":
+def _frame(rows: DataFrame, p: NexmarkEvents, seed: int, fields: Sequence[str]) -> DataFrame:
     from streamgauge.events.nexmark.columns import frame
 
     return frame(rows, p, seed, fields)

@@ -1,18 +1,15 @@
 """HiBench fixwindow: the earliest record and the count per address and window."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.hibench import EVENTS, HibenchEvents
 from streamgauge.workloads.hibench.records import address
 from streamgauge.workloads.traits import Operator, Traits, bounded
 from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class FixwindowParameters(HibenchEvents):
@@ -21,10 +18,8 @@ class FixwindowParameters(HibenchEvents):
     window_s: int = Parameter(10, ge=1, le=3600, description="length of the tumbling window, in seconds")
 
 
-def dataflow(df: "DataFrame", p: FixwindowParameters) -> "DataFrame":
+def dataflow(df: DataFrame, p: FixwindowParameters) -> DataFrame:
     """Keep the earliest creation time and the number of records per address and window."""
-    from pyspark.sql import functions as F
-
     records = df.withWatermark("created", "0 seconds").select(address(F.col("line")).alias("ip"), "created")
     grouped = records.groupBy("ip", F.window("created", f"{p.window_s} seconds"))
     counted = grouped.agg(F.min("created").alias("earliest"), F.count("*").alias("records"))

@@ -2,18 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.events.hibench import EVENTS, HibenchEvents
 from streamgauge.workloads.hibench.records import RECORD
 from streamgauge.workloads.traits import Operator, Traits
 from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def dataflow(df: "DataFrame", _: HibenchEvents, *, carry: Sequence[str] = ()) -> "DataFrame":
+def dataflow(df: DataFrame, _: HibenchEvents, *, carry: Sequence[str] = ()) -> DataFrame:
     """Pass every record on."""
     return df.select("created", "line", *carry)
 

@@ -1,11 +1,7 @@
 """What the four workloads share: the columns of a record and how its address is read."""
 
-from typing import TYPE_CHECKING
-
 from streamgauge.events import Field
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
+from streamgauge.events.dataframe import Column, F
 
 RECORD = (
     Field("created", "timestamp", "creation time of the record"),
@@ -13,8 +9,6 @@ RECORD = (
 )
 
 
-def address(line: "Column") -> "Column":
+def address(line: Column) -> Column:
     """Return the second field of a line: HiBench splits on white space and commas and takes element 1."""
-    from pyspark.sql import functions as F
-
     return F.substring_index(F.substring_index(line, ",", 1), "\t", -1)

@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
 
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.events.hibench import EVENTS, HibenchEvents
 from streamgauge.workloads.hibench.records import RECORD
 from streamgauge.workloads.traits import Operator, Traits
 from streamgauge.workloads.workload import ExpectedAnswer, Workload
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class RepartitionParameters(HibenchEvents):
@@ -21,7 +18,7 @@ class RepartitionParameters(HibenchEvents):
     partitions: int = Parameter(8, ge=1, le=10_000, description="partitions after the shuffle; no effect on the answer")
 
 
-def dataflow(df: "DataFrame", p: RepartitionParameters, *, carry: Sequence[str] = ()) -> "DataFrame":
+def dataflow(df: DataFrame, p: RepartitionParameters, *, carry: Sequence[str] = ()) -> DataFrame:
     """Spread the records evenly over the partitions."""
     return df.select("created", "line", *carry).repartition(p.partitions)
 

@@ -2,22 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.hibench import EVENTS, HibenchEvents
 from streamgauge.workloads.hibench.records import address
 from streamgauge.workloads.traits import Operator, Traits, endless
 from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def dataflow(df: "DataFrame", _: HibenchEvents, *, carry: Sequence[str] = ()) -> "DataFrame":
+def dataflow(df: DataFrame, _: HibenchEvents, *, carry: Sequence[str] = ()) -> DataFrame:
     """Count the records of each address since the start."""
-    from pyspark.sql import functions as F
-
     grouped = df.groupBy(address(df["line"]).alias("ip"))
     return grouped.agg(F.count("*").alias("records"), *(F.max(name).alias(name) for name in carry))
 

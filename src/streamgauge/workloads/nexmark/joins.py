@@ -1,13 +1,9 @@
 """Joins of whole streams: unbounded as the queries define them, or bounded by an expiry."""
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field as Parameter
 
+from streamgauge.events.dataframe import Column, F
 from streamgauge.workloads.nexmark.query import QueryParameters
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column
 
 
 class Expiring(QueryParameters):
@@ -21,10 +17,8 @@ class Expiring(QueryParameters):
     )
 
 
-def within(condition: str, one: str, other: str, expiry_s: int) -> "Column":
+def within(condition: str, one: str, other: str, expiry_s: int) -> Column:
     """Return the join condition, with both times at most `expiry_s` apart if that is set."""
-    from pyspark.sql import functions as F
-
     if not expiry_s:
         return F.expr(condition)
     apart = f"{one} BETWEEN {other} - INTERVAL {expiry_s} SECONDS AND {other} + INTERVAL {expiry_s} SECONDS"

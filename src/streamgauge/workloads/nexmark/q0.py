@@ -1,16 +1,14 @@
 """NEXMark query 0: every bid passes; what the pipeline itself costs."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.workloads.nexmark.query import BID, bids, query
 from streamgauge.workloads.traits import Operator
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def dataflow(df: "DataFrame", _: Any, *, carry: Sequence[str] = ()) -> "DataFrame":
+def dataflow(df: DataFrame, _: Any, *, carry: Sequence[str] = ()) -> DataFrame:
     """Pass every bid on."""
     return bids(df).select("auction", "bidder", "price", "date_time", "extra", *carry)
 

@@ -1,8 +1,9 @@
 """NEXMark query 1: the price of every bid in another currency."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.workloads.nexmark.query import (
     AUCTION,
     BID,
@@ -17,16 +18,13 @@ from streamgauge.workloads.nexmark.query import (
 )
 from streamgauge.workloads.traits import Operator
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+def dataflow(df: DataFrame, _: Any) -> DataFrame:
     """Convert with 0.908, exactly, to three decimals."""
     return bids(df).select("auction", "bidder", dollars_to_euros().alias("price"), "date_time", "extra")
 
 
-def beam(df: "DataFrame", _: Any) -> "DataFrame":
+def beam(df: DataFrame, _: Any) -> DataFrame:
     """Convert with 89 percent of whole cents."""
     return bids(df).selectExpr("auction", "bidder", "price * 89 div 100 AS price", "date_time", "extra")
 

@@ -1,17 +1,15 @@
 """NEXMark query 10: bids as a log of files by day and minute."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.workloads.nexmark.query import BID, bids, query
 from streamgauge.workloads.traits import Operator
 from streamgauge.workloads.workload import SinkBehaviour
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+def dataflow(df: DataFrame, _: Any) -> DataFrame:
     """Add the day and the minute that name a bid's folder."""
     return bids(df).selectExpr(
         "auction",

@@ -1,10 +1,9 @@
 """NEXMark query 11: sessions of bidders."""
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import (
     BIDDER,
     CLOSING_EVENTS,
@@ -17,9 +16,6 @@ from streamgauge.workloads.nexmark.query import (
 from streamgauge.workloads.traits import Operator, bounded
 from streamgauge.workloads.workload import Window
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 
 class Sessions(QueryParameters):
     """Parameters of the sessions."""
@@ -27,14 +23,12 @@ class Sessions(QueryParameters):
     gap_s: int = Parameter(10, ge=1, le=3600, description="a longer pause ends the session, in seconds")
 
 
-def dataflow(df: "DataFrame", p: Sessions) -> "DataFrame":
+def dataflow(df: DataFrame, p: Sessions) -> DataFrame:
     """Count bids per bidder and pane first, then join panes into sessions.
 
     Bids of one pane, which is no longer than the gap, always belong to one session, so a pane enters the sessions as
     one interval from its first to its last bid.
     """
-    from pyspark.sql import functions as F
-
     made = watermarked(bids(df).select("bidder", "date_time"), p)
     panes = made.groupBy("bidder", F.window("date_time", "1 second").alias("pane")).agg(
         F.count("*").alias("bids"), F.min("date_time").alias("first"), F.max("date_time").alias("last")

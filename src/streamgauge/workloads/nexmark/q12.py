@@ -1,15 +1,11 @@
 """NEXMark query 12: bids per bidder in windows of processing time."""
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import BIDDER, QueryParameters, bids, query
 from streamgauge.workloads.traits import Operator, bounded
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class ProcessingTime(QueryParameters):
@@ -18,10 +14,8 @@ class ProcessingTime(QueryParameters):
     window_s: int = Parameter(10, ge=1, le=3600, description="length of the window of processing time, in seconds")
 
 
-def dataflow(df: "DataFrame", p: ProcessingTime) -> "DataFrame":
+def dataflow(df: DataFrame, p: ProcessingTime) -> DataFrame:
     """Count bids by the time at which their micro-batch started."""
-    from pyspark.sql import functions as F
-
     made = bids(df).select("bidder", F.current_timestamp().alias("processed"))
     grouped = made.withWatermark("processed", "0 seconds").groupBy(
         "bidder", F.window("processed", f"{p.window_s} seconds")

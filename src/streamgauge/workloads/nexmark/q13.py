@@ -1,10 +1,11 @@
 """NEXMark query 13: bids with a value from a side table."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import (
     AUCTION,
     BID_TIME,
@@ -17,9 +18,6 @@ from streamgauge.workloads.nexmark.query import (
 )
 from streamgauge.workloads.traits import Operator
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 
 class SideInput(VariantParameters):
     """Parameters of the side table."""
@@ -27,10 +25,8 @@ class SideInput(VariantParameters):
     side_rows: int = Parameter(10_000, ge=1, le=10_000_000, description="rows of the side table; Beam has 500")
 
 
-def dataflow(df: "DataFrame", p: SideInput) -> "DataFrame":
+def dataflow(df: DataFrame, p: SideInput) -> DataFrame:
     """Look the auction up in a static table that is broadcast; Beam looks the bidder up."""
-    from pyspark.sql import functions as F
-
     table = df.sparkSession.range(p.side_rows).selectExpr("id AS key", "cast(id AS string) AS value")
     looked_up = "bidder" if p.semantics == "beam" else "auction"
     made = (

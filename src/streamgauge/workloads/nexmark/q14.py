@@ -1,19 +1,15 @@
 """NEXMark query 14: a calculation on every bid."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import AUCTION, BID_TIME, BIDDER, EXTRA, bids, dollars_to_euros, query
 from streamgauge.workloads.traits import Operator
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+def dataflow(df: DataFrame, _: Any) -> DataFrame:
     """Keep bids of a middle price, name the time of day, and count a letter in the padding."""
-    from pyspark.sql import functions as F
-
     hour = F.hour("date_time")
     time_type = (
         F.when((hour >= 8) & (hour <= 18), "dayTime")

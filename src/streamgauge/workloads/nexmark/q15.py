@@ -1,17 +1,13 @@
 """NEXMark query 15: statistics of the bids of a day."""
 
-from typing import TYPE_CHECKING
-
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.workloads.nexmark.query import CLOSING_EVENTS, QueryParameters, query
 from streamgauge.workloads.nexmark.statistics import MEASURES, statistics
 from streamgauge.workloads.traits import Operator, bounded
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def dataflow(df: "DataFrame", p: QueryParameters) -> "DataFrame":
+def dataflow(df: DataFrame, p: QueryParameters) -> DataFrame:
     """Count bids, distinct bidders and distinct auctions per day, by rank of price."""
     return statistics(df, p).drop("minute")
 

@@ -1,20 +1,16 @@
 """NEXMark query 17: statistics of the bids for an auction."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import AUCTION, bids, query
 from streamgauge.workloads.nexmark.statistics import ranked_counts
 from streamgauge.workloads.traits import Operator, endless
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+def dataflow(df: DataFrame, _: Any) -> DataFrame:
     """Count and measure the bids per auction and day."""
-    from pyspark.sql import functions as F
-
     made = bids(df).select("auction", "price", F.to_date("date_time").alias("date"))
     grouped = made.groupBy("auction", "date").agg(
         F.count("*").alias("total_bids"),

@@ -1,20 +1,16 @@
 """NEXMark query 18: a bidder's last bid for an auction."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import AUCTION, BID_TIME, BIDDER, CHANNEL, EXTRA, PRICE, URL, bids, query
 from streamgauge.workloads.traits import Operator, endless
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 WHOLE_BID = ("auction", "bidder", "price", "channel", "url", "date_time", "extra")
 
 
-def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+def dataflow(df: DataFrame, _: Any) -> DataFrame:
     """Keep the latest bid per bidder and auction."""
-    from pyspark.sql import functions as F
-
     bid = F.struct("date_time", "price", "channel", "url", "extra")
     latest = bids(df).groupBy("bidder", "auction").agg(F.max(bid).alias("last"))
     return latest.select("bidder", "auction", "last.*").select(*WHOLE_BID)

@@ -1,22 +1,18 @@
 """NEXMark query 19: the ten highest bids of an auction."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.q18 import WHOLE_BID
 from streamgauge.workloads.nexmark.query import AUCTION, BID_TIME, BIDDER, CHANNEL, EXTRA, PRICE, URL, bids, query
 from streamgauge.workloads.traits import Operator, endless
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 TOP = 10
 
 
-def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+def dataflow(df: DataFrame, _: Any) -> DataFrame:
     """Keep the highest bids per auction in a bounded heap, and put all of them out when one changes."""
-    from pyspark.sql import functions as F
-
     values = ("bidder", "price", "channel", "url", "date_time", "extra")
     order = F.struct("price", -F.unix_micros("date_time"), -F.col("bidder"), "extra", "url")
     top = bids(df).groupBy("auction").agg(F.max_by(F.struct(*values), order, TOP).alias("top"))

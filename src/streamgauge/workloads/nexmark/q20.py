@@ -1,14 +1,10 @@
 """NEXMark query 20: bids with their auctions of one category."""
 
-from typing import TYPE_CHECKING
-
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.workloads.nexmark.joins import Expiring, within
 from streamgauge.workloads.nexmark.query import AUCTION, BIDDER, CHANNEL, PRICE, URL, auctions, bids, query, watermarked
 from streamgauge.workloads.traits import Operator, endless
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 BID = (
     *(AUCTION, BIDDER, PRICE, CHANNEL, URL),
@@ -28,14 +24,14 @@ ITEM = (
 )
 
 
-def whole_bids(df: "DataFrame") -> "DataFrame":
+def whole_bids(df: DataFrame) -> DataFrame:
     """Return bids with the names that they have beside auctions."""
     return bids(df).selectExpr(
         "auction", "bidder", "price", "channel", "url", "date_time AS bid_time", "extra AS bid_extra"
     )
 
 
-def whole_auctions(df: "DataFrame") -> "DataFrame":
+def whole_auctions(df: DataFrame) -> DataFrame:
     """Return auctions with the names that they have beside bids."""
     return auctions(df).selectExpr(
         "id",
@@ -51,7 +47,7 @@ def whole_auctions(df: "DataFrame") -> "DataFrame":
     )
 
 
-def dataflow(df: "DataFrame", p: Expiring) -> "DataFrame":
+def dataflow(df: DataFrame, p: Expiring) -> DataFrame:
     """Join all bids with the auctions of category 10."""
     df = watermarked(df, p) if p.expiry_s else df
     offers = whole_auctions(df).where("category = 10")

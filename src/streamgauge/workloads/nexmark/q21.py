@@ -1,26 +1,22 @@
 """NEXMark query 21: the id of a bid's channel."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import AUCTION, BIDDER, CHANNEL, PRICE, bids, query
 from streamgauge.workloads.traits import Operator
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 KNOWN = {"apple": "0", "google": "1", "facebook": "2", "baidu": "3"}
 KEY = "&channel_id="
 
 
-def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+def dataflow(df: DataFrame, _: Any) -> DataFrame:
     """Name four channels by a constant, the others by their address; without either, drop the bid.
 
     Exploding what was found drops bids without it, and computes it once, where a filter would do so again. Cutting the
     address at the key and at the next `&` takes half the time of the regular expression that defines the query.
     """
-    from pyspark.sql import functions as F
-
     known = F.create_map(*(F.lit(text) for pair in KNOWN.items() for text in pair))
     # Up to the second key, then from the last one left: an address without one keeps the `&` that it begins with.
     first = F.substring_index(F.substring_index(F.concat(F.lit("&"), "url"), KEY, 2), KEY, -1)

@@ -1,16 +1,14 @@
 """NEXMark query 22: the directories of a bid's address."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.workloads.nexmark.query import AUCTION, BIDDER, CHANNEL, PRICE, bids, query
 from streamgauge.workloads.traits import Operator
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def dataflow(df: "DataFrame", _: Any) -> "DataFrame":
+def dataflow(df: DataFrame, _: Any) -> DataFrame:
     """Split the address at its slashes and keep three parts."""
     made = bids(df).selectExpr("auction", "bidder", "price", "channel", "split(url, '/', 7) AS parts")
     return made.selectExpr(

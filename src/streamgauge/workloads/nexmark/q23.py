@@ -1,15 +1,11 @@
 """NEXMark query 23: bids with the bidder and with what the bidder sells."""
 
-from typing import TYPE_CHECKING
-
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.workloads.nexmark.joins import Expiring, within
 from streamgauge.workloads.nexmark.q20 import BID, ITEM, whole_auctions, whole_bids
 from streamgauge.workloads.nexmark.query import persons, query, watermarked
 from streamgauge.workloads.traits import Operator, endless
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 PERSON = (
     Field("name", "string", "name of the bidder"),
@@ -20,7 +16,7 @@ PERSON = (
 )
 
 
-def dataflow(df: "DataFrame", p: Expiring) -> "DataFrame":
+def dataflow(df: DataFrame, p: Expiring) -> DataFrame:
     """Join bids with their bidders, and these with the auctions that they sell."""
     df = watermarked(df, p) if p.expiry_s else df
     people = persons(df).selectExpr("id AS person", *(field.name for field in PERSON), "date_time AS person_time")

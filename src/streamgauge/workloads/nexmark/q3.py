@@ -1,17 +1,13 @@
 """NEXMark query 3: who sells in some states."""
 
-from typing import TYPE_CHECKING
-
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.workloads.nexmark.joins import Expiring, within
 from streamgauge.workloads.nexmark.query import auctions, persons, query, watermarked
 from streamgauge.workloads.traits import Operator, endless
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def dataflow(df: "DataFrame", p: Expiring) -> "DataFrame":
+def dataflow(df: DataFrame, p: Expiring) -> DataFrame:
     """Join persons of three states with their auctions of category 10."""
     df = watermarked(df, p) if p.expiry_s else df
     sellers = (

@@ -1,11 +1,12 @@
 """NEXMark query 4: what auctions of a category fetch on average."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import (
     CLOSING_EVENTS,
     PYTHON_STATE,
@@ -18,9 +19,6 @@ from streamgauge.workloads.nexmark.query import (
 from streamgauge.workloads.nexmark.winners import best, check_open_time, valid_bids
 from streamgauge.workloads.traits import Operator, bounded
 from streamgauge.workloads.workload import RunRules, Window
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class CategoryAverages(VariantParameters):
@@ -61,10 +59,8 @@ def _averages() -> Any:
     return Averages()
 
 
-def dataflow(df: "DataFrame", p: CategoryAverages) -> "DataFrame":
+def dataflow(df: DataFrame, p: CategoryAverages) -> DataFrame:
     """Take the highest bid of each auction when it closes, sum these natively, and keep five running averages."""
-    from pyspark.sql import functions as F
-
     joined = valid_bids(df, p, "category")
     highest = joined.groupBy("closes", "id", "category").agg(F.max("price").alias("price"))
     sums = highest.groupBy("category", F.window("closes", "1 second")).agg(
@@ -78,10 +74,8 @@ def dataflow(df: "DataFrame", p: CategoryAverages) -> "DataFrame":
     )
 
 
-def beam(df: "DataFrame", p: CategoryAverages) -> "DataFrame":
+def beam(df: DataFrame, p: CategoryAverages) -> DataFrame:
     """Average the winning bids per category over sliding windows of the closing time."""
-    from pyspark.sql import functions as F
-
     # A winner counts a millisecond before its auction closes.
     counts = as_event_time(F.expr("closes - INTERVAL 1 MILLISECOND"), "counts", p)
     winners = best(valid_bids(df, p, "category"), ["category"], ["price"]).select("category", "price", counts)

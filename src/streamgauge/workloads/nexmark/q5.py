@@ -1,12 +1,13 @@
 """NEXMark query 5: the auctions with the most bids in the last seconds."""
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field as Parameter
 from pydantic import model_validator
 
 from streamgauge.errors import InvalidExperimentError
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import (
     AUCTION,
     CLOSING_EVENTS,
@@ -20,9 +21,6 @@ from streamgauge.workloads.nexmark.query import (
 )
 from streamgauge.workloads.traits import Operator, bounded
 from streamgauge.workloads.workload import Window
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class HotItems(VariantParameters):
@@ -44,14 +42,12 @@ class HotItems(VariantParameters):
         return self
 
 
-def dataflow(df: "DataFrame", p: HotItems) -> "DataFrame":
+def dataflow(df: DataFrame, p: HotItems) -> DataFrame:
     """Count panes of one slide, chain them into windows, and keep the auctions with the highest count of each.
 
     Panes and windows are named by their last microsecond, a plain timestamp: Spark's own windows are pairs, and pairs
     are slow keys.
     """
-    from pyspark.sql import functions as F
-
     slide_us, length_us = p.slide_s * 1_000_000, p.window_s * 1_000_000
     made = watermarked(bids(df).select("auction", "date_time"), p)
     pane = F.expr(f"timestamp_micros((unix_micros(date_time) div {slide_us}L + 1L) * {slide_us}L - 1L)")

@@ -1,17 +1,15 @@
 """NEXMark query 6: what a seller's last auctions fetched on average."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.workloads.nexmark.query import CLOSING_EVENTS, PYTHON_STATE, Watermarked, query
 from streamgauge.workloads.nexmark.winners import best, check_open_time, valid_bids
 from streamgauge.workloads.traits import Operator, endless
 from streamgauge.workloads.workload import RunRules
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class SellerAverages(Watermarked):
@@ -54,7 +52,7 @@ def _averages(last: int) -> Any:
     return Averages()
 
 
-def dataflow(df: "DataFrame", p: SellerAverages) -> "DataFrame":
+def dataflow(df: DataFrame, p: SellerAverages) -> DataFrame:
     """Find the winner of each auction natively; keep the last prices of each seller in Python."""
     winners = best(valid_bids(df, p, "seller"), ["seller"], ["price", "bid_us"]).select("seller", "price", "bid_us")
     schema = "seller bigint, average_price bigint, winners bigint"

@@ -1,9 +1,8 @@
 """NEXMark query 7: the highest bid of every window."""
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field as Parameter
 
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import (
     AUCTION,
     BID_TIME,
@@ -22,9 +21,6 @@ from streamgauge.workloads.nexmark.query import (
 from streamgauge.workloads.traits import Operator, bounded
 from streamgauge.workloads.workload import Window
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 # Bids of one price in one window; more make the query fail, never give a wrong answer.
 MOST_EQUAL = 100
 
@@ -35,14 +31,12 @@ class HighestBid(VariantParameters):
     window_s: int = Parameter(10, ge=1, le=3600, description="length of the tumbling window, in seconds")
 
 
-def dataflow(df: "DataFrame", p: HighestBid) -> "DataFrame":
+def dataflow(df: DataFrame, p: HighestBid) -> DataFrame:
     """Keep all bids with the maximal price of a window in one aggregation, instead of joining them back.
 
     In nexmark-flink's definition a bid made exactly at the end of a window, which counts for the next one, is emitted
     too if its price equals the window's maximum.
     """
-    from pyspark.sql import functions as F
-
     bid = F.struct("auction", "price", "bidder", "date_time", "extra").alias("bid")
     made = watermarked(bids(df).select("auction", "bidder", "price", "date_time", "extra"), p)
     made = made.select(bid, "price", "date_time", F.lit(False).alias("is_end"))
@@ -61,10 +55,8 @@ def dataflow(df: "DataFrame", p: HighestBid) -> "DataFrame":
     return found.select(F.col("window.start").alias("window_start"), F.inline(winners))
 
 
-def _with_ends(made: "DataFrame", p: HighestBid) -> "DataFrame":
+def _with_ends(made: DataFrame, p: HighestBid) -> DataFrame:
     """Add every bid at the end of a window to the window before, as one that does not count for its maximum."""
-    from pyspark.sql import functions as F
-
     length_us = p.window_s * 1_000_000
     at_end = F.expr(f"pmod(unix_micros(date_time), {length_us}L) = 0")
     both = F.when(at_end, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))

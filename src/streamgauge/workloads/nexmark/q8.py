@@ -1,10 +1,9 @@
 """NEXMark query 8: persons who joined and sold in the same window."""
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import (
     CLOSING_EVENTS,
     WINDOW_START,
@@ -18,9 +17,6 @@ from streamgauge.workloads.nexmark.query import (
 from streamgauge.workloads.traits import Operator, Traits, bounded
 from streamgauge.workloads.workload import Window
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 
 class NewUsers(VariantParameters):
     """Parameters of the window."""
@@ -28,16 +24,14 @@ class NewUsers(VariantParameters):
     window_s: int = Parameter(10, ge=1, le=3600, description="length of the tumbling window, in seconds")
 
 
-def _both(df: "DataFrame", p: NewUsers, *columns: str) -> "tuple[DataFrame, DataFrame]":
-    from pyspark.sql import functions as F
-
+def _both(df: DataFrame, p: NewUsers, *columns: str) -> tuple[DataFrame, DataFrame]:
     df = watermarked(df, p)
     window = F.window("date_time", f"{p.window_s} seconds")
     new = persons(df).select("id", "name", window.alias("joined"))
     return new, auctions(df).select("seller", *columns, window.alias("sold"))
 
 
-def dataflow(df: "DataFrame", p: NewUsers) -> "DataFrame":
+def dataflow(df: DataFrame, p: NewUsers) -> DataFrame:
     """Make sellers distinct per window, then join them with the persons of the same window."""
     new, sold = _both(df, p)
     joined = new.join(
@@ -46,7 +40,7 @@ def dataflow(df: "DataFrame", p: NewUsers) -> "DataFrame":
     return joined.selectExpr("id", "name", "joined.start AS window_start")
 
 
-def beam(df: "DataFrame", p: NewUsers) -> "DataFrame":
+def beam(df: DataFrame, p: NewUsers) -> DataFrame:
     """Join persons and auctions of the same window."""
     new, sold = _both(df, p, "reserve")
     joined = new.join(sold, (new["id"] == sold["seller"]) & (new["joined"] == sold["sold"]))

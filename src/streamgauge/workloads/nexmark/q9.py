@@ -1,10 +1,9 @@
 """NEXMark query 9: the winning bid of every auction."""
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import (
     AUCTION,
     BIDDER,
@@ -18,9 +17,6 @@ from streamgauge.workloads.nexmark.winners import best, check_open_time, valid_b
 from streamgauge.workloads.traits import Operator, bounded
 from streamgauge.workloads.workload import RunRules
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 ITEM = ("item_name", "description", "initial_bid", "reserve", "seller", "category", "auction_extra")
 
 
@@ -33,10 +29,8 @@ class WinningBids(VariantParameters):
     wait_s: int = Parameter(2, ge=0, le=3600, description="beam: how long a bid waits for its auction, in seconds")
 
 
-def dataflow(df: "DataFrame", p: WinningBids) -> "DataFrame":
+def dataflow(df: DataFrame, p: WinningBids) -> DataFrame:
     """Join auctions and valid bids, and keep the best bid when the auction closes."""
-    from pyspark.sql import functions as F
-
     joined = valid_bids(df, p, *ITEM)
     winners = best(
         joined.withColumn("auction", F.col("id")),

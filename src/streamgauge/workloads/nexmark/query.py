@@ -3,17 +3,15 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import Column, DataFrame, F
 from streamgauge.events.nexmark import EVENTS, NexmarkEvents
 from streamgauge.workloads.traits import NO_STATE, DataflowStep, State, Traits
 from streamgauge.workloads.workload import ExpectedAnswer, Workload
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 # A cycle of the generator has persons, auctions and bids; four of them pass every filter of the queries.
 CLOSING_EVENTS = 200
@@ -45,35 +43,33 @@ class VariantParameters(Watermarked):
     semantics: Literal["flink", "beam"] = Parameter("flink", description="whose definition of the query runs")
 
 
-def persons(df: "DataFrame") -> "DataFrame":
+def persons(df: DataFrame) -> DataFrame:
     """Return the persons."""
     return df.where("event_type = 0")
 
 
-def auctions(df: "DataFrame") -> "DataFrame":
+def auctions(df: DataFrame) -> DataFrame:
     """Return the auctions."""
     return df.where("event_type = 1")
 
 
-def bids(df: "DataFrame") -> "DataFrame":
+def bids(df: DataFrame) -> DataFrame:
     """Return the bids."""
     return df.where("event_type = 2")
 
 
-def watermarked(df: "DataFrame", p: Any) -> "DataFrame":
+def watermarked(df: DataFrame, p: Any) -> DataFrame:
     """Let events come as late as the parameters allow."""
     return df.withWatermark("date_time", f"{p.watermark_delay_s} seconds")
 
 
-def as_event_time(column: "Column", name: str, p: Any) -> "Column":
+def as_event_time(column: Column, name: str, p: Any) -> Column:
     """Return a time that Spark takes for an event time, besides the one that has the watermark."""
     return column.alias(name, metadata={EVENT_TIME_MARK: p.watermark_delay_s * 1000})
 
 
-def dollars_to_euros() -> "Column":
+def dollars_to_euros() -> Column:
     """Return the price times 0.908, as nexmark-flink computes it."""
-    from pyspark.sql import functions as F
-
     return F.expr("cast(0.908 * price AS decimal(23, 3))")
 
 
@@ -91,7 +87,7 @@ WINDOW_START = Field("window_start", "timestamp", "start of the window")
 def query(
     number: int,
     question: str,
-    dataflow: "Callable[[DataFrame, Any], DataFrame]",
+    dataflow: Callable[[DataFrame, Any], DataFrame],
     output: tuple[Field, ...],
     *,
     steps: tuple[DataflowStep, ...],

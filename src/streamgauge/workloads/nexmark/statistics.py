@@ -6,13 +6,11 @@ value.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import Column, DataFrame, F
 from streamgauge.workloads.nexmark.query import bids, watermarked
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 RANKS = ("price < 10000", "price >= 10000 AND price < 1000000", "price >= 1000000")
 MEASURES = tuple(
@@ -27,17 +25,13 @@ MEASURES = tuple(
 )
 
 
-def ranked_counts() -> "list[Column]":
+def ranked_counts() -> list[Column]:
     """Return the numbers of bids of each rank."""
-    from pyspark.sql import functions as F
-
     return [F.count(F.when(F.expr(rank), True)).alias(f"rank{k}") for k, rank in enumerate(RANKS, 1)]
 
 
-def statistics(df: "DataFrame", p: Any, *keys: str) -> "DataFrame":
+def statistics(df: DataFrame, p: Any, *keys: str) -> DataFrame:
     """Return the twelve measures per day and other keys, when the watermark has passed the end of the day."""
-    from pyspark.sql import functions as F
-
     made = watermarked(bids(df).select(*keys, "auction", "bidder", "price", "date_time"), p)
     # Each bid once as a bid for an auction, once as a bid by a bidder.
     twice = made.select(*keys, "price", "date_time", F.expr("stack(2, 0, auction, 1, bidder) AS (kind, who)"))
@@ -46,9 +40,7 @@ def statistics(df: "DataFrame", p: Any, *keys: str) -> "DataFrame":
     return _added_up(first, keys)
 
 
-def _added_up(first: "DataFrame", keys: Sequence[str]) -> "DataFrame":
-    from pyspark.sql import functions as F
-
+def _added_up(first: DataFrame, keys: Sequence[str]) -> DataFrame:
     ranks = ["rank1", "rank2", "rank3"]
     total = F.expr("rank1 + rank2 + rank3")
     sums = [F.sum(F.when(F.col("kind") == 0, total)).alias("total_bids")]

@@ -6,13 +6,11 @@ auctions that it may belong to. So both are bounded, and an auction's best bid c
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streamgauge.errors import InvalidExperimentError
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.nexmark.query import as_event_time, auctions, bids, watermarked
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 FLINK = "opens <= bid_time AND bid_time <= closes"
 BEAM = "bid_time < closes AND opens <= bid_time + INTERVAL {wait_s} SECONDS AND price >= reserve"
@@ -29,10 +27,8 @@ def check_open_time(p: Any, rate_per_s: float) -> None:
         )
 
 
-def valid_bids(df: "DataFrame", p: Any, *auction_columns: str) -> "DataFrame":
+def valid_bids(df: DataFrame, p: Any, *auction_columns: str) -> DataFrame:
     """Join each auction with its valid bids; `closes` is the event time of the result."""
-    from pyspark.sql import functions as F
-
     df = watermarked(df, p)
     columns = (*auction_columns, "reserve") if p.semantics == "beam" else auction_columns
     offers = auctions(df).select(
@@ -55,10 +51,8 @@ def valid_bids(df: "DataFrame", p: Any, *auction_columns: str) -> "DataFrame":
     )
 
 
-def best(joined: "DataFrame", keys: Sequence[str], values: Sequence[str]) -> "DataFrame":
+def best(joined: DataFrame, keys: Sequence[str], values: Sequence[str]) -> DataFrame:
     """Keep the best bid of each auction: the highest, the earliest of equal ones, then the smaller bidder."""
-    from pyspark.sql import functions as F
-
     rank = F.struct("price", -F.col("bid_us"), -F.col("bidder"), *(["bid_extra"] if "bid_extra" in values else []))
     grouped = joined.groupBy("closes", "id", *keys)
     chosen = grouped.agg(F.max_by(F.struct(*values), rank, 1).alias("best"))

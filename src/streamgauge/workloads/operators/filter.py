@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
 from streamgauge.workloads.traits import Operator, Traits
 from streamgauge.workloads.workload import ExpectedAnswer, Workload
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class FilterParameters(KeyedEvents):
@@ -21,10 +18,8 @@ class FilterParameters(KeyedEvents):
     divisor: int = Parameter(10, ge=1, le=1_000_000, description="keep values divisible by it: one record in that many")
 
 
-def dataflow(df: "DataFrame", p: FilterParameters, *, carry: Sequence[str] = ()) -> "DataFrame":
+def dataflow(df: DataFrame, p: FilterParameters, *, carry: Sequence[str] = ()) -> DataFrame:
     """Keep the records whose value is a multiple of the divisor."""
-    from pyspark.sql import functions as F
-
     return df.where(F.col("value") % p.divisor == 0).select("number", "key", "value", *carry)
 
 

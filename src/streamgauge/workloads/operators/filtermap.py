@@ -2,20 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.events.keyed import EVENTS
 from streamgauge.workloads.operators import filter as keep
 from streamgauge.workloads.operators import map as change
 from streamgauge.workloads.traits import Operator, Traits
 from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def dataflow(df: "DataFrame", p: keep.FilterParameters, *, carry: Sequence[str] = ()) -> "DataFrame":
+def dataflow(df: DataFrame, p: keep.FilterParameters, *, carry: Sequence[str] = ()) -> DataFrame:
     """Keep the divisible values, then double them and add one."""
     return change.dataflow(keep.dataflow(df, p, carry=carry), p, carry=carry)
 

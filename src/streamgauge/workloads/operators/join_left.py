@@ -1,17 +1,14 @@
 """Operator left join: every record of one side, with those of the other that follow it in time, or alone."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
 from streamgauge.workloads.traits import Operator, Traits, bounded
 from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 # Spark drops a record whose time equals the watermark, and the next micro-batch can begin in the same millisecond.
 WATERMARK_DELAY_MS = 1
@@ -26,10 +23,8 @@ class JoinLeftParameters(KeyedEvents):
     within_s: int = Parameter(10, ge=1, le=3600, description="how much later the other side may come, in seconds")
 
 
-def dataflow(df: "DataFrame", p: JoinLeftParameters) -> "DataFrame":
+def dataflow(df: DataFrame, p: JoinLeftParameters) -> DataFrame:
     """Join each record of side 0 with those of side 1 that have its key and come at most `within_s` later."""
-    from pyspark.sql import functions as F
-
     timely = df.withWatermark("created", f"{WATERMARK_DELAY_MS} milliseconds")
     left = timely.where(F.col("side") == 0).select("key", "created", F.col("value").alias("left_value"))
     right = timely.where(F.col("side") == 1).select(

@@ -1,17 +1,14 @@
 """Operator window join: pairs of the two sides with the same key in the same window."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
 from streamgauge.workloads.traits import Operator, Traits, bounded
 from streamgauge.workloads.workload import ExpectedAnswer, Workload
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class JoinWindowParameters(KeyedEvents):
@@ -23,10 +20,8 @@ class JoinWindowParameters(KeyedEvents):
     window_s: int = Parameter(10, ge=1, le=3600, description="length of the tumbling window, in seconds")
 
 
-def dataflow(df: "DataFrame", p: JoinWindowParameters) -> "DataFrame":
+def dataflow(df: DataFrame, p: JoinWindowParameters) -> DataFrame:
     """Join the sides by key and window."""
-    from pyspark.sql import functions as F
-
     window = F.window("created", f"{p.window_s} seconds").alias("window")
     timely = df.withWatermark("created", "0 seconds")
     left = timely.where(F.col("side") == 0).select("key", window, F.col("value").alias("left_value"))

@@ -13,6 +13,7 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.columns import modulo
+from streamgauge.events.dataframe import DataFrame
 from streamgauge.events.keyed import EVENTS, KeyedEvents
 from streamgauge.workloads.traits import Operator, Traits, endless
 from streamgauge.workloads.workload import ExpectedAnswer, Workload
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
-    from pyspark.sql import DataFrame
 
     Longs = npt.NDArray[np.int64]
 
@@ -98,7 +98,7 @@ def _in_python(size: int) -> "Callable[[Any, Iterator[pd.DataFrame], Any], Itera
     return handle
 
 
-def dataflow(df: "DataFrame", p: PartitionParameters) -> "DataFrame":
+def dataflow(df: DataFrame, p: PartitionParameters) -> DataFrame:
     """Add up the values of every `window_records` records of a key."""
     grouped = df.select("number", "key", "value", modulo(df["key"], p.groups).alias("key_group"))
     return grouped.groupBy("key_group").applyInPandasWithState(

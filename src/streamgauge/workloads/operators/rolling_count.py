@@ -2,21 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
 from streamgauge.workloads.traits import Operator, Traits, endless
 from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-def dataflow(df: "DataFrame", _: KeyedEvents, *, carry: Sequence[str] = ()) -> "DataFrame":
+def dataflow(df: DataFrame, _: KeyedEvents, *, carry: Sequence[str] = ()) -> DataFrame:
     """Count the records of each key since the start."""
-    from pyspark.sql import functions as F
-
     return df.groupBy("key").agg(F.count("*").alias("records"), *(F.max(name).alias(name) for name in carry))
 
 

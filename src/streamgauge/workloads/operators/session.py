@@ -1,17 +1,14 @@
 """Operator session window: count and sum of each stretch of activity of a key."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
 from streamgauge.workloads.traits import Operator, Traits, bounded
 from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class SessionParameters(KeyedEvents):
@@ -23,10 +20,8 @@ class SessionParameters(KeyedEvents):
     gap_ms: int = Parameter(500, ge=1, le=3_600_000, description="a longer pause of a key ends its session, in ms")
 
 
-def dataflow(df: "DataFrame", p: SessionParameters) -> "DataFrame":
+def dataflow(df: DataFrame, p: SessionParameters) -> DataFrame:
     """Count the records and add up the values of each session."""
-    from pyspark.sql import functions as F
-
     session = F.session_window("created", f"{p.gap_ms} milliseconds")
     grouped = df.withWatermark("created", "0 seconds").groupBy("key", session)
     counted = grouped.agg(F.count("*").alias("records"), F.sum("value").alias("total"))

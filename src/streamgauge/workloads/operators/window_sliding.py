@@ -1,17 +1,14 @@
 """Operator sliding window: count and sum per key and overlapping window, made of panes."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
 from streamgauge.workloads.traits import Operator, Traits, bounded
 from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class SlidingParameters(KeyedEvents):
@@ -26,13 +23,11 @@ class SlidingParameters(KeyedEvents):
         return self.slide_s * self.slides
 
 
-def dataflow(df: "DataFrame", p: SlidingParameters) -> "DataFrame":
+def dataflow(df: DataFrame, p: SlidingParameters) -> DataFrame:
     """Count the records and add up the values of each key and pane, then add up the panes of each window.
 
     A pane is as long as the slide. So a record is put into one group instead of one for each window that holds it.
     """
-    from pyspark.sql import functions as F
-
     slide = f"{p.slide_s} seconds"
     panes = df.withWatermark("created", "0 seconds").groupBy("key", F.window("created", slide))
     counted = panes.agg(F.count("*").alias("records"), F.sum("value").alias("total"))

@@ -1,17 +1,14 @@
 """Operator tumbling window: count and sum per key and window."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
 from streamgauge.workloads.traits import Operator, Traits, bounded
 from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class TumblingParameters(KeyedEvents):
@@ -20,10 +17,8 @@ class TumblingParameters(KeyedEvents):
     window_s: int = Parameter(10, ge=1, le=3600, description="length of the tumbling window, in seconds")
 
 
-def dataflow(df: "DataFrame", p: TumblingParameters) -> "DataFrame":
+def dataflow(df: DataFrame, p: TumblingParameters) -> DataFrame:
     """Count the records and add up the values of each key and window."""
-    from pyspark.sql import functions as F
-
     grouped = df.withWatermark("created", "0 seconds").groupBy("key", F.window("created", f"{p.window_s} seconds"))
     counted = grouped.agg(F.count("*").alias("records"), F.sum("value").alias("total"))
     return counted.select("key", F.col("window.start").alias("window_start"), "records", "total")

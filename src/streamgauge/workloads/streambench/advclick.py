@@ -1,17 +1,14 @@
 """StreamBench AdvClick: clicks joined with the ads they belong to."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.ads import EVENTS, AdsEvents
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.workloads.traits import Operator, Traits, bounded
 from streamgauge.workloads.workload import ExpectedAnswer, Workload
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 # Spark drops a record whose time equals the watermark, and the next micro-batch can begin in the same millisecond.
 WATERMARK_DELAY_MS = 1
@@ -24,10 +21,8 @@ class AdvclickParameters(AdsEvents):
     click_window_s: int = Parameter(5, ge=0, le=3600, description="and up to that many seconds before it")
 
 
-def dataflow(df: "DataFrame", p: AdvclickParameters) -> "DataFrame":
+def dataflow(df: DataFrame, p: AdvclickParameters) -> DataFrame:
     """Join each click with its ad, if it came in time."""
-    from pyspark.sql import functions as F
-
     timely = df.withWatermark("created", f"{WATERMARK_DELAY_MS} milliseconds")
     ads = timely.where(F.col("kind") == "ad").select("id", F.col("created").alias("shown"))
     clicks = timely.where(F.col("kind") == "click").select(

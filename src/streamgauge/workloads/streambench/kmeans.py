@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import Column, DataFrame, F
 from streamgauge.events.points import EVENTS, UNIT, PointsEvents, start_points, true_centres
 from streamgauge.workloads.traits import Operator, Traits, endless
 from streamgauge.workloads.workload import ExpectedAnswer, SinkBehaviour, Workload
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame
 
     from streamgauge.events.draw import Longs
 
@@ -23,20 +23,18 @@ if TYPE_CHECKING:
 PACKED = 256
 
 
-def dataflow(df: "DataFrame", _: PointsEvents) -> "DataFrame":
+def dataflow(df: DataFrame, _: PointsEvents) -> DataFrame:
     """Read the points; what is done with them depends on the micro-batches before."""
     return df.select("x", "y")
 
 
-def nearest(centroids: "Longs") -> "Column":
+def nearest(centroids: "Longs") -> Column:
     """Return the number of the centroid that is nearest to the point (x, y).
 
     Of the squared distance only `c * c - 2 * c * p` is compared: the square of the point is the same for all.
     The centroids are data to one loop, not a term each: code that changed with every micro-batch would be compiled
     anew every time, and a method of 96 terms is so large that Java never compiles it at all.
     """
-    from pyspark.sql import functions as F
-
     squares = (centroids**2).sum(axis=1) * PACKED + range(len(centroids))
     columns = [squares, *(centroids.T * (2 * PACKED))]
     lists = (f"cast(split('{','.join(map(str, values.tolist()))}', ',') as array<bigint>)" for values in columns)
@@ -60,10 +58,8 @@ class KMeans:
         """The mean of the start and all points of each cluster so far, rounded down to millionths."""
         return self._sums // (1 + self._counts[:, None])
 
-    def __call__(self, batch: "DataFrame", _: int) -> "pa.Table":
+    def __call__(self, batch: DataFrame, _: int) -> "pa.Table":
         """Assign the points of a micro-batch, move the centroids, and return all of them."""
-        from pyspark.sql import functions as F
-
         clusters = batch.select(nearest(self.centroids).alias("cluster"), "x", "y").groupBy("cluster")
         for row in clusters.agg(F.sum("x").alias("x"), F.sum("y").alias("y"), F.count("*").alias("points")).collect():
             self._sums[row.cluster] += (row.x, row.y)

@@ -1,18 +1,16 @@
 """StreamBench windowed WordCount: counted per word and window where the words are, then over all tasks."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.words import EVENTS, WordsEvents
 from streamgauge.workloads.streambench.wordcount import words
 from streamgauge.workloads.traits import Operator, Traits, bounded
 from streamgauge.workloads.workload import ExpectedAnswer, OutputMode, Window, Workload
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 class WindowedWordcountParameters(WordsEvents):
@@ -24,10 +22,8 @@ class WindowedWordcountParameters(WordsEvents):
     )
 
 
-def dataflow(df: "DataFrame", p: WindowedWordcountParameters) -> "DataFrame":
+def dataflow(df: DataFrame, p: WindowedWordcountParameters) -> DataFrame:
     """Count each word of every window; Spark counts within each task before the shuffle."""
-    from pyspark.sql import functions as F
-
     # The window is found once per sentence, not once per word.
     timely = df.withWatermark("created", "0 seconds")
     windowed = timely.select(F.window("created", f"{p.window_s} seconds").alias("window"), "sentence")

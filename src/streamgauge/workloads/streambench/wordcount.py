@@ -2,32 +2,25 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from streamgauge.events import Field
+from streamgauge.events.dataframe import Column, DataFrame, F
 from streamgauge.events.words import EVENTS, WordsEvents
 from streamgauge.workloads.traits import Operator, Traits, endless
 from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
-
-def words(sentence: "Column") -> "Column":
+def words(sentence: Column) -> Column:
     """Return one row per word.
 
     Sentences hold digits and single blanks only, so cutting at a blank finds the words that the original finds, which
     cuts at non-word characters and makes letters small, at half the cost.
     """
-    from pyspark.sql import functions as F
-
     return F.explode(F.split(sentence, " ")).alias("word")
 
 
-def dataflow(df: "DataFrame", _: WordsEvents, *, carry: Sequence[str] = ()) -> "DataFrame":
+def dataflow(df: DataFrame, _: WordsEvents, *, carry: Sequence[str] = ()) -> DataFrame:
     """Count each word since the start."""
-    from pyspark.sql import functions as F
-
     grouped = df.select(words(df["sentence"]), *carry).groupBy("word")
     return grouped.agg(F.count("*").alias("occurrences"), *(F.max(name).alias(name) for name in carry))
 

@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.columns import divide
+from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.identifiers import identifier_column
 from streamgauge.events.ysb import EVENTS, YsbEvents
 from streamgauge.workloads.traits import Operator, Traits, bounded
 from streamgauge.workloads.workload import ExpectedAnswer, OutputMode, Window, Workload
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 TEXT_SCHEMA = (
     "user_id string, page_id string, ad_id string, ad_type string, event_type string, "
@@ -34,9 +32,7 @@ class YsbParameters(YsbEvents):
     )
 
 
-def _campaigns(df: "DataFrame", p: YsbParameters) -> "DataFrame":
-    from pyspark.sql import functions as F
-
+def _campaigns(df: DataFrame, p: YsbParameters) -> DataFrame:
     ads = df.sparkSession.range(p.ads)
     table = ads.select(
         identifier_column("ad", F.col("id"), p.ads).alias("ad_id"),
@@ -45,10 +41,8 @@ def _campaigns(df: "DataFrame", p: YsbParameters) -> "DataFrame":
     return F.broadcast(table) if p.ads <= MAX_BROADCAST_ADS else table
 
 
-def dataflow(df: "DataFrame", p: YsbParameters, *, carry: Sequence[str] = ()) -> "DataFrame":
+def dataflow(df: DataFrame, p: YsbParameters, *, carry: Sequence[str] = ()) -> DataFrame:
     """Keep the views, join each ad with its campaign, count per campaign and window."""
-    from pyspark.sql import functions as F
-
     if p.parse_json:
         text = df.select(F.from_json("value", TEXT_SCHEMA).alias("e"), *carry).select("e.*", *carry)
         df = text.withColumn("event_time", F.timestamp_millis(F.col("event_time").cast("long")))
