@@ -3,7 +3,7 @@
 from streamgauge.arrivals.composition import Scaled, Sum, Then
 from streamgauge.arrivals.constant import Constant
 from streamgauge.arrivals.drawing import draw_law
-from streamgauge.arrivals.law import Law
+from streamgauge.arrivals.law import BaseLaw as Law
 from streamgauge.arrivals.levels import Burst, Square
 from streamgauge.arrivals.parser import parse_law
 from streamgauge.arrivals.poisson import Poisson

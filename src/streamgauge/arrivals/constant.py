@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from streamgauge.arrivals.law import Floats, SimpleLaw, check_rate
+from streamgauge.arrivals.law import SteadyLaw, check_rate
 from streamgauge.arrivals.schedule import MAX_SEGMENT_PRODUCT, Longs, Schedule
 
 
 @dataclass(frozen=True)
-class Constant(SimpleLaw):
+class Constant(SteadyLaw):
     """The same rate all the time."""
 
     name: ClassVar[str] = "constant"
@@ -20,22 +19,6 @@ class Constant(SimpleLaw):
 
     def __post_init__(self) -> None:
         check_rate("rate", self.rate_per_s)
-
-    def rate_at(self, t_s: npt.ArrayLike) -> Floats:
-        """Return the rate, which is the same at all times."""
-        return np.full(np.shape(t_s), float(self.rate_per_s))
-
-    def integral(self, t_s: npt.ArrayLike) -> Floats:
-        """Return the rate times the time."""
-        return self.rate_per_s * np.asarray(t_s, dtype=np.float64)
-
-    def max_rate_per_s(self, duration_s: float) -> float:  # noqa: ARG002
-        """Return the rate."""
-        return self.rate_per_s
-
-    def lasting_rate_per_s(self) -> float:
-        """Return the rate."""
-        return self.rate_per_s
 
     def knots_us(self, end_us: int) -> Longs:  # noqa: ARG002
         """Return no times: the rate never changes."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from streamgauge.arrivals.law import Floats, Law
+from streamgauge.arrivals.law import BaseLaw, Floats
 from streamgauge.units import format_duration, format_rate
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -26,7 +26,7 @@ def _time_axis(duration_s: float, columns: int) -> str:
     return "".join(line)
 
 
-def draw_law(law: Law, duration_s: float, width: int = 72, height: int = 12) -> str:
+def draw_law(law: BaseLaw, duration_s: float, width: int = 72, height: int = 12) -> str:
     """Draw the mean rate of each column's time; the axis ends at the highest rate of the load.
 
     >>> from streamgauge.arrivals import Ramp

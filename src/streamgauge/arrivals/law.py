@@ -1,4 +1,4 @@
-"""What arrival laws have in common: the protocol that others rely on, and how a law is compiled.
+"""What arrival laws have in common, and how a law is compiled.
 
 A composed law is a sum of pieces: simple laws, each with a factor, a start and an end. Where every piece has its knots,
 the schedule has one, with as many events as the integral of the rate has whole ones.
@@ -8,7 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,36 +27,8 @@ MAX_KNOTS = 20_000_000
 MAX_TIME_S = 30 * 86400.0
 
 
-class Law(Protocol):
-    """What every arrival law can do."""
-
-    def describe(self) -> str:
-        """Return the law as a user would write it, with every parameter; it parses to an equal law."""
-        ...
-
-    def mean_rate_per_s(self, duration_s: float | None = None) -> float:
-        """Return the mean rate of the first `duration_s` seconds, or that of a load without end."""
-        ...
-
-    def max_rate_per_s(self, duration_s: float) -> float:
-        """Return the highest rate of the first `duration_s` seconds; for infinity, no run's is higher."""
-        ...
-
-    def rate_at(self, t_s: npt.ArrayLike) -> Floats:
-        """Return the rate at times after the start of the load; where it jumps, the rate after the jump."""
-        ...
-
-    def integral(self, t_s: npt.ArrayLike) -> Floats:
-        """Return the expected number of events until times after the start of the load."""
-        ...
-
-    def schedule(self, duration_s: float) -> Schedule:
-        """Compile the events of the first `duration_s` seconds."""
-        ...
-
-
 class BaseLaw(ABC):
-    """What simple and composed laws share."""
+    """What every arrival law can do."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -132,6 +104,28 @@ class SimpleLaw(BaseLaw):
     def pieces(self) -> tuple["Piece", ...]:
         """Return the law itself, from the start without end."""
         return (Piece(self),)
+
+
+class SteadyLaw(SimpleLaw):
+    """A law whose expected rate never changes."""
+
+    rate_per_s: float
+
+    def rate_at(self, t_s: npt.ArrayLike) -> Floats:
+        """Return the rate, or with a random law the expected one, which is the same at all times."""
+        return np.full(np.shape(t_s), float(self.rate_per_s))
+
+    def integral(self, t_s: npt.ArrayLike) -> Floats:
+        """Return the rate times the time."""
+        return self.rate_per_s * np.asarray(t_s, dtype=np.float64)
+
+    def max_rate_per_s(self, duration_s: float) -> float:  # noqa: ARG002
+        """Return the rate."""
+        return self.rate_per_s
+
+    def lasting_rate_per_s(self) -> float:
+        """Return the rate."""
+        return self.rate_per_s
 
 
 @dataclass(frozen=True)

@@ -26,10 +26,6 @@ def parameter_name(field: str) -> str:
     return field.removesuffix("_per_s").removesuffix("_s")
 
 
-def _write_number(value: float) -> str:
-    return repr(float(value)).removesuffix(".0")
-
-
 def write_rate(rate_per_s: float) -> str:
     """Write a rate such that exactly this number is read again.
 
@@ -39,15 +35,15 @@ def write_rate(rate_per_s: float) -> str:
     ('1G', '1.23456M', '1234567')
     """
     for magnitude, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        text = _write_number(rate_per_s / magnitude)
+        text = write_factor(rate_per_s / magnitude)
         if rate_per_s >= magnitude and len(text) < 8 and float(text) * magnitude == rate_per_s:
             return text + suffix
-    return _write_number(rate_per_s)
+    return write_factor(rate_per_s)
 
 
 def write_factor(factor: float) -> str:
     """Write a plain number such that exactly this number is read again."""
-    return _write_number(factor)
+    return repr(float(factor)).removesuffix(".0")
 
 
 def write_duration(duration_s: float) -> str:
@@ -56,7 +52,7 @@ def write_duration(duration_s: float) -> str:
     >>> write_duration(20.0), write_duration(0.25)
     ('20s', '0.25s')
     """
-    return f"{_write_number(duration_s)}s"
+    return f"{write_factor(duration_s)}s"
 
 
 def write_file(path: str) -> str:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from streamgauge.arrivals.law import STEP_S, STEP_US, Floats, SimpleLaw, check_rate, every_us
+from streamgauge.arrivals.law import STEP_S, STEP_US, Floats, SteadyLaw, check_rate, every_us
 from streamgauge.arrivals.schedule import Longs
 from streamgauge.errors import UsageError
 from streamgauge.units import MAX_SEED
@@ -36,7 +35,7 @@ class _Draws:
 
 
 @dataclass(frozen=True)
-class Poisson(SimpleLaw):
+class Poisson(SteadyLaw):
     """Whole numbers of events per 10 ms, drawn from a Poisson distribution.
 
     A longer load begins with the numbers of a shorter one. Inside 10 ms the events are evenly spaced.
@@ -51,14 +50,6 @@ class Poisson(SimpleLaw):
         if not -MAX_SEED <= self.seed <= MAX_SEED:
             raise UsageError(f"seed is {self.seed}", where="seed", remedy=f"use {-MAX_SEED} to {MAX_SEED}")
 
-    def rate_at(self, t_s: npt.ArrayLike) -> Floats:
-        """Return the expected rate, which is the same at all times."""
-        return np.full(np.shape(t_s), float(self.rate_per_s))
-
-    def integral(self, t_s: npt.ArrayLike) -> Floats:
-        """Return the expected number of events."""
-        return self.rate_per_s * np.asarray(t_s, dtype=np.float64)
-
     def certain(self, t_s: Floats) -> Floats:
         """Return 0: every event is left to chance."""
         return np.zeros(len(t_s))
@@ -66,14 +57,6 @@ class Poisson(SimpleLaw):
     def draws(self, factor: float) -> Callable[[Longs], Longs]:
         """Return what draws the number of events until sorted times, when the rate is `factor` times as high."""
         return _Draws(self.rate_per_s * factor * STEP_S, self.seed).until
-
-    def max_rate_per_s(self, duration_s: float) -> float:  # noqa: ARG002
-        """Return the expected rate."""
-        return self.rate_per_s
-
-    def lasting_rate_per_s(self) -> float:
-        """Return the expected rate."""
-        return self.rate_per_s
 
     def knots_us(self, end_us: int) -> Longs:
         """Return a time every 10 ms."""
