@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from streamgauge.events.dataframe import DataFrame
-from streamgauge.workloads.nexmark.query import BID, bids, query
+from streamgauge.workloads.nexmark.fields import BID
+from streamgauge.workloads.nexmark.query import bids, query
 from streamgauge.workloads.traits import Operator
 
 

@@ -4,18 +4,8 @@ from typing import Any
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame
-from streamgauge.workloads.nexmark.query import (
-    AUCTION,
-    BID,
-    BID_TIME,
-    BIDDER,
-    EXTRA,
-    VariantParameters,
-    add_beam,
-    bids,
-    dollars_to_euros,
-    query,
-)
+from streamgauge.workloads.nexmark.fields import AUCTION, BID, BID_TIME, BIDDER, EXTRA
+from streamgauge.workloads.nexmark.query import VariantParameters, add_beam, bids, dollars_to_euros, query
 from streamgauge.workloads.traits import Operator
 
 
@@ -38,8 +28,4 @@ WORKLOAD = query(
     differences="nexmark-flink multiplies by 0.908 as a decimal number; Beam takes 89 percent and drops the fraction.",
     steps=(Operator.FILTER.step(), Operator.MAP.step()),
 )
-add_beam(
-    WORKLOAD,
-    dataflow=beam,
-    output=BID,
-)
+add_beam(WORKLOAD, dataflow=beam, output=BID)

@@ -4,15 +4,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
-from streamgauge.workloads.nexmark.query import (
-    BIDDER,
-    CLOSING_EVENTS,
-    QueryParameters,
-    as_event_time,
-    bids,
-    query,
-    watermarked,
-)
+from streamgauge.workloads.nexmark.fields import BIDDER
+from streamgauge.workloads.nexmark.query import CLOSING_EVENTS, QueryParameters, as_event_time, bids, query, watermarked
 from streamgauge.workloads.traits import Operator, bounded
 from streamgauge.workloads.workload import Window
 

@@ -4,7 +4,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
-from streamgauge.workloads.nexmark.query import BIDDER, QueryParameters, bids, query
+from streamgauge.workloads.nexmark.fields import BIDDER
+from streamgauge.workloads.nexmark.query import QueryParameters, bids, query
 from streamgauge.workloads.traits import Operator, bounded
 
 

@@ -6,16 +6,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
-from streamgauge.workloads.nexmark.query import (
-    AUCTION,
-    BID_TIME,
-    BIDDER,
-    PRICE,
-    VariantParameters,
-    add_beam,
-    bids,
-    query,
-)
+from streamgauge.workloads.nexmark.fields import AUCTION, BID_TIME, BIDDER, PRICE
+from streamgauge.workloads.nexmark.query import VariantParameters, add_beam, bids, query
 from streamgauge.workloads.traits import Operator
 
 
@@ -58,7 +50,4 @@ class BeamSideInput(SideInput):
     side_rows: int = Parameter(500, ge=1, le=10_000_000, description="rows of the side table")
 
 
-add_beam(
-    WORKLOAD,
-    parameters=BeamSideInput,
-)
+add_beam(WORKLOAD, parameters=BeamSideInput)

@@ -4,7 +4,8 @@ from typing import Any
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
-from streamgauge.workloads.nexmark.query import AUCTION, BID_TIME, BIDDER, EXTRA, bids, dollars_to_euros, query
+from streamgauge.workloads.nexmark.fields import AUCTION, BID_TIME, BIDDER, EXTRA
+from streamgauge.workloads.nexmark.query import bids, dollars_to_euros, query
 from streamgauge.workloads.traits import Operator
 
 

@@ -2,7 +2,8 @@
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame
-from streamgauge.workloads.nexmark.query import CHANNEL, CLOSING_EVENTS, QueryParameters, query
+from streamgauge.workloads.nexmark.fields import CHANNEL
+from streamgauge.workloads.nexmark.query import CLOSING_EVENTS, QueryParameters, query
 from streamgauge.workloads.nexmark.statistics import MEASURES, statistics
 from streamgauge.workloads.traits import Operator, bounded
 

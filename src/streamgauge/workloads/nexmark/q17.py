@@ -4,7 +4,8 @@ from typing import Any
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
-from streamgauge.workloads.nexmark.query import AUCTION, bids, query
+from streamgauge.workloads.nexmark.fields import AUCTION
+from streamgauge.workloads.nexmark.query import bids, query
 from streamgauge.workloads.nexmark.statistics import ranked_counts
 from streamgauge.workloads.traits import Operator, endless
 

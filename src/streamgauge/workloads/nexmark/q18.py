@@ -3,7 +3,8 @@
 from typing import Any
 
 from streamgauge.events.dataframe import DataFrame, F
-from streamgauge.workloads.nexmark.query import AUCTION, BID_TIME, BIDDER, CHANNEL, EXTRA, PRICE, URL, bids, query
+from streamgauge.workloads.nexmark.fields import AUCTION, BID_TIME, BIDDER, CHANNEL, EXTRA, PRICE, URL
+from streamgauge.workloads.nexmark.query import bids, query
 from streamgauge.workloads.traits import Operator, endless
 
 WHOLE_BID = ("auction", "bidder", "price", "channel", "url", "date_time", "extra")

@@ -4,8 +4,9 @@ from typing import Any
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
+from streamgauge.workloads.nexmark.fields import AUCTION, BID_TIME, BIDDER, CHANNEL, EXTRA, PRICE, URL
 from streamgauge.workloads.nexmark.q18 import WHOLE_BID
-from streamgauge.workloads.nexmark.query import AUCTION, BID_TIME, BIDDER, CHANNEL, EXTRA, PRICE, URL, bids, query
+from streamgauge.workloads.nexmark.query import bids, query
 from streamgauge.workloads.traits import Operator, endless
 
 TOP = 10

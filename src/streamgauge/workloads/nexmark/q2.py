@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pydantic import Field as Parameter
 
 from streamgauge.events.dataframe import DataFrame
-from streamgauge.workloads.nexmark.query import AUCTION, PRICE, QueryParameters, bids, query
+from streamgauge.workloads.nexmark.fields import AUCTION, PRICE
+from streamgauge.workloads.nexmark.query import QueryParameters, bids, query
 from streamgauge.workloads.traits import Operator
 
 

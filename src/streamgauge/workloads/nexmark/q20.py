@@ -2,8 +2,9 @@
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame
+from streamgauge.workloads.nexmark.fields import AUCTION, BIDDER, CHANNEL, PRICE, URL
 from streamgauge.workloads.nexmark.joins import Expiring, within
-from streamgauge.workloads.nexmark.query import AUCTION, BIDDER, CHANNEL, PRICE, URL, auctions, bids, query, watermarked
+from streamgauge.workloads.nexmark.query import auctions, bids, query, watermarked
 from streamgauge.workloads.traits import Operator, endless
 
 BID = (

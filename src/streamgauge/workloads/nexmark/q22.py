@@ -4,7 +4,8 @@ from typing import Any
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame
-from streamgauge.workloads.nexmark.query import AUCTION, BIDDER, CHANNEL, PRICE, bids, query
+from streamgauge.workloads.nexmark.fields import AUCTION, BIDDER, CHANNEL, PRICE
+from streamgauge.workloads.nexmark.query import bids, query
 from streamgauge.workloads.traits import Operator
 
 

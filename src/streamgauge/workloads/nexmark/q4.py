@@ -7,10 +7,10 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
+from streamgauge.workloads.nexmark.fields import WINDOW_START
 from streamgauge.workloads.nexmark.query import (
     CLOSING_EVENTS,
     PYTHON_STATE,
-    WINDOW_START,
     VariantParameters,
     add_beam,
     as_event_time,

@@ -8,10 +8,9 @@ from pydantic import model_validator
 from streamgauge.errors import InvalidExperimentError
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
+from streamgauge.workloads.nexmark.fields import AUCTION, WINDOW_START
 from streamgauge.workloads.nexmark.query import (
-    AUCTION,
     CLOSING_EVENTS,
-    WINDOW_START,
     VariantParameters,
     add_beam,
     as_event_time,
@@ -94,7 +93,4 @@ class BeamHotItems(HotItems):
     slide_s: int = Parameter(5, ge=1, le=3600, description="slide of the window, in seconds")
 
 
-add_beam(
-    WORKLOAD,
-    parameters=BeamHotItems,
-)
+add_beam(WORKLOAD, parameters=BeamHotItems)

@@ -3,14 +3,9 @@
 from pydantic import Field as Parameter
 
 from streamgauge.events.dataframe import DataFrame, F
+from streamgauge.workloads.nexmark.fields import AUCTION, BID_TIME, BIDDER, EXTRA, PRICE, WINDOW_START
 from streamgauge.workloads.nexmark.query import (
-    AUCTION,
-    BID_TIME,
-    BIDDER,
     CLOSING_EVENTS,
-    EXTRA,
-    PRICE,
-    WINDOW_START,
     VariantParameters,
     add_beam,
     as_event_time,
@@ -81,6 +76,4 @@ WORKLOAD = query(
     state=bounded("one row per open window"),
     closing_events=CLOSING_EVENTS,
 )
-add_beam(
-    WORKLOAD,
-)
+add_beam(WORKLOAD)

@@ -4,9 +4,9 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
+from streamgauge.workloads.nexmark.fields import WINDOW_START
 from streamgauge.workloads.nexmark.query import (
     CLOSING_EVENTS,
-    WINDOW_START,
     VariantParameters,
     add_beam,
     auctions,

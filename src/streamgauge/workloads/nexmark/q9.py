@@ -4,15 +4,8 @@ from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
-from streamgauge.workloads.nexmark.query import (
-    AUCTION,
-    BIDDER,
-    CLOSING_EVENTS,
-    PRICE,
-    VariantParameters,
-    add_beam,
-    query,
-)
+from streamgauge.workloads.nexmark.fields import AUCTION, BIDDER, PRICE
+from streamgauge.workloads.nexmark.query import CLOSING_EVENTS, VariantParameters, add_beam, query
 from streamgauge.workloads.nexmark.winners import best, check_open_time, valid_bids
 from streamgauge.workloads.traits import Operator, bounded
 from streamgauge.workloads.workload import RunRules
@@ -89,6 +82,4 @@ WORKLOAD = query(
     closing_events=CLOSING_EVENTS,
     rules=RunRules(limits=check_open_time),
 )
-add_beam(
-    WORKLOAD,
-)
+add_beam(WORKLOAD)

@@ -73,17 +73,6 @@ def dollars_to_euros() -> Column:
     return F.expr("cast(0.908 * price AS decimal(23, 3))")
 
 
-AUCTION = Field("auction", "bigint", "id of the auction")
-BIDDER = Field("bidder", "bigint", "id of the person who bids")
-PRICE = Field("price", "bigint", "price of the bid, in cents")
-CHANNEL = Field("channel", "string", "where the bid comes from")
-URL = Field("url", "string", "address of the channel")
-BID_TIME = Field("date_time", "timestamp", "when the bid was made")
-EXTRA = Field("extra", "string", "padding of the bid")
-BID = (AUCTION, BIDDER, PRICE, BID_TIME, EXTRA)
-WINDOW_START = Field("window_start", "timestamp", "start of the window")
-
-
 def query(
     number: int,
     question: str,
