@@ -1,15 +1,14 @@
 """HiBench fixwindow: the earliest record and the count per address and window."""
 
-from pathlib import Path
-
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.hibench import EVENTS, HibenchEvents
+from streamgauge.workloads.entry import entry
 from streamgauge.workloads.hibench.records import address
-from streamgauge.workloads.traits import Operator, Traits, bounded
-from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
+from streamgauge.workloads.traits import Operator, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, Window
 
 
 class FixwindowParameters(HibenchEvents):
@@ -26,17 +25,14 @@ def dataflow(df: DataFrame, p: FixwindowParameters) -> DataFrame:
     return counted.select("ip", F.col("window.start").alias("window_start"), "earliest", "records")
 
 
-WORKLOAD = Workload(
-    name="hibench-fixwindow",
-    family="hibench",
+WORKLOAD = entry(
+    __file__,
     question="How many records did each address send in every 10 seconds, and when was the first?",
     events=EVENTS,
     parameters=FixwindowParameters,
     dataflow=dataflow,
-    traits=Traits(
-        steps=(Operator.SHUFFLE.step("shuffle by key"), Operator.AGGREGATE.step("windowed minimum and count")),
-        state=bounded("one row per address and open window; dropped when the watermark passes the window's end"),
-    ),
+    steps=(Operator.SHUFFLE.step("shuffle by key"), Operator.AGGREGATE.step("windowed minimum and count")),
+    state=bounded("one row per address and open window; dropped when the watermark passes the window's end"),
     output=(
         Field("ip", "string", "the address"),
         Field("window_start", "timestamp", "start of the window"),
@@ -45,5 +41,5 @@ WORKLOAD = Workload(
     ),
     window=lambda p: Window(p.window_s, p.window_s, "window_start"),
     differences="HiBench's window is over arrival time; here it is over creation time, so that the answer is defined.",
-    answer=ExpectedAnswer(reference=Path(__file__).with_name("fixwindow.sql"), closing_events=1),
+    answer=ExpectedAnswer(closing_events=1),
 )

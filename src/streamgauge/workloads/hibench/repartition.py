@@ -1,15 +1,14 @@
 """HiBench repartition: every record crosses a round-robin shuffle."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from pydantic import Field as Parameter
 
 from streamgauge.events.dataframe import DataFrame
 from streamgauge.events.hibench import EVENTS, HibenchEvents
+from streamgauge.workloads.entry import entry
 from streamgauge.workloads.hibench.records import RECORD
-from streamgauge.workloads.traits import Operator, Traits
-from streamgauge.workloads.workload import ExpectedAnswer, Workload
+from streamgauge.workloads.traits import Operator
 
 
 class RepartitionParameters(HibenchEvents):
@@ -23,15 +22,14 @@ def dataflow(df: DataFrame, p: RepartitionParameters, *, carry: Sequence[str] = 
     return df.select("created", "line", *carry).repartition(p.partitions)
 
 
-WORKLOAD = Workload(
-    name="hibench-repartition",
-    family="hibench",
+WORKLOAD = entry(
+    __file__,
     question="What does a shuffle of every record cost?",
     events=EVENTS,
     parameters=RepartitionParameters,
     dataflow=dataflow,
-    traits=Traits(steps=(Operator.SHUFFLE.step("round-robin shuffle"),), carries=True),
+    steps=(Operator.SHUFFLE.step("round-robin shuffle"),),
+    carries=True,
     output=RECORD,
     differences="HiBench uses executors x cores partitions, 8 in its default configuration.",
-    answer=ExpectedAnswer(reference=Path(__file__).with_name("repartition.sql")),
 )

@@ -10,7 +10,7 @@ from pydantic import Field as Parameter
 from streamgauge.events import Field
 from streamgauge.events.dataframe import Column, DataFrame, F
 from streamgauge.events.nexmark import EVENTS, NexmarkEvents
-from streamgauge.workloads.traits import NO_STATE, DataflowStep, State, Traits
+from streamgauge.workloads.entry import entry
 from streamgauge.workloads.workload import ExpectedAnswer, Workload
 
 # A cycle of the generator has persons, auctions and bids; four of them pass every filter of the queries.
@@ -79,33 +79,22 @@ def query(
     dataflow: Callable[[DataFrame, Any], DataFrame],
     output: tuple[Field, ...],
     *,
-    steps: tuple[DataflowStep, ...],
-    state: State = NO_STATE,
-    carries: bool = False,
     parameters: type[NexmarkEvents] = QueryParameters,
     keys: tuple[str, ...] = (),
     invariant: str | None = None,
     closing_events: int = 0,
     **others: Any,
 ) -> Workload:
-    """Make the workload of a query; its reference lies beside it."""
-    return Workload(
-        name=f"nexmark-q{number}",
-        family="nexmark",
+    """Make the workload of a query."""
+    return entry(
+        str(Path(__file__).with_name(f"q{number}.py")),
         question=question,
         events=EVENTS,
-        parameters=parameters,
         dataflow=dataflow,
-        traits=Traits(steps, state, carries=carries),
         output=output,
+        parameters=parameters,
         watermark_delay_s=lambda p: p.watermark_delay_s,
-        answer=ExpectedAnswer(
-            Path(__file__).with_name(f"q{number}.sql"),
-            keys=keys,
-            invariant=invariant,
-            events=10_000,
-            closing_events=closing_events,
-        ),
+        answer=ExpectedAnswer(keys=keys, invariant=invariant, events=10_000, closing_events=closing_events),
         **others,
     )
 

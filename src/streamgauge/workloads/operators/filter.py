@@ -1,15 +1,14 @@
 """Operator filter: keep the records whose value is divisible."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.traits import Operator, Traits
-from streamgauge.workloads.workload import ExpectedAnswer, Workload
+from streamgauge.workloads.entry import entry
+from streamgauge.workloads.traits import Operator
 
 
 class FilterParameters(KeyedEvents):
@@ -23,19 +22,18 @@ def dataflow(df: DataFrame, p: FilterParameters, *, carry: Sequence[str] = ()) -
     return df.where(F.col("value") % p.divisor == 0).select("number", "key", "value", *carry)
 
 
-WORKLOAD = Workload(
-    name="operator-filter",
-    family="operators",
+WORKLOAD = entry(
+    __file__,
     question="What does it cost to look at every record and keep a few?",
     events=EVENTS,
     parameters=FilterParameters,
     dataflow=dataflow,
-    traits=Traits(steps=(Operator.FILTER.step(),), carries=True),
+    steps=(Operator.FILTER.step(),),
+    carries=True,
     output=(
         Field("number", "bigint", "number of the event"),
         Field("key", "bigint", "the key"),
         Field("value", "bigint", "the value, a multiple of `divisor`"),
     ),
     differences="None: the operator is defined here.",
-    answer=ExpectedAnswer(reference=Path(__file__).with_name("filter.sql")),
 )

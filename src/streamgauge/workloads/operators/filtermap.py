@@ -1,15 +1,14 @@
 """Operator filtermap: a filter and a calculation in one stage."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame
 from streamgauge.events.keyed import EVENTS
+from streamgauge.workloads.entry import entry
 from streamgauge.workloads.operators import filter as keep
 from streamgauge.workloads.operators import map as change
-from streamgauge.workloads.traits import Operator, Traits
-from streamgauge.workloads.workload import ExpectedAnswer, Workload
+from streamgauge.workloads.traits import Operator
 
 
 def dataflow(df: DataFrame, p: keep.FilterParameters, *, carry: Sequence[str] = ()) -> DataFrame:
@@ -17,19 +16,18 @@ def dataflow(df: DataFrame, p: keep.FilterParameters, *, carry: Sequence[str] = 
     return change.dataflow(keep.dataflow(df, p, carry=carry), p, carry=carry)
 
 
-WORKLOAD = Workload(
-    name="operator-filtermap",
-    family="operators",
+WORKLOAD = entry(
+    __file__,
     question="What do a filter and a calculation cost when they share a stage?",
     events=EVENTS,
     parameters=keep.FilterParameters,
     dataflow=dataflow,
-    traits=Traits(steps=(Operator.FILTER.step(), Operator.MAP.step("project")), carries=True),
+    steps=(Operator.FILTER.step(), Operator.MAP.step("project")),
+    carries=True,
     output=(
         Field("number", "bigint", "number of the event"),
         Field("key", "bigint", "the key"),
         Field("value", "bigint", "twice the value plus one"),
     ),
     differences="None: the operators are defined here. Spark compiles both into one loop.",
-    answer=ExpectedAnswer(reference=Path(__file__).with_name("filtermap.sql")),
 )

@@ -1,14 +1,13 @@
 """Operator left join: every record of one side, with those of the other that follow it in time, or alone."""
 
-from pathlib import Path
-
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.traits import Operator, Traits, bounded
-from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
+from streamgauge.workloads.entry import entry
+from streamgauge.workloads.traits import Operator, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, Window
 
 # Spark drops a record whose time equals the watermark, and the next micro-batch can begin in the same millisecond.
 WATERMARK_DELAY_MS = 1
@@ -36,22 +35,17 @@ def dataflow(df: DataFrame, p: JoinLeftParameters) -> DataFrame:
     return joined.select("key", "created", "left_value", "right_created", "right_value")
 
 
-WORKLOAD = Workload(
-    name="operator-join-left",
-    family="operators",
+WORKLOAD = entry(
+    __file__,
     question="Which records of one side are followed by one of the other within 10 seconds, and which are not?",
     events=EVENTS,
     parameters=JoinLeftParameters,
     dataflow=dataflow,
-    traits=Traits(
-        steps=(
-            Operator.SHUFFLE.step("shuffle of both sides by key"),
-            Operator.STREAM_JOIN.step("stream-stream left outer join with a range of time"),
-        ),
-        state=bounded(
-            "the records of side 0 of the last `within_s` and the latest of side 1; dropped by the watermark"
-        ),
+    steps=(
+        Operator.SHUFFLE.step("shuffle of both sides by key"),
+        Operator.STREAM_JOIN.step("stream-stream left outer join with a range of time"),
     ),
+    state=bounded("the records of side 0 of the last `within_s` and the latest of side 1; dropped by the watermark"),
     output=(
         Field("key", "bigint", "the key"),
         Field("created", "timestamp", "creation time of the record on side 0"),
@@ -67,5 +61,5 @@ WORKLOAD = Workload(
         "when the watermark has passed its time by `within_s`. The number of pairs grows with the square of the rate, "
         "so there are 100,000 keys."
     ),
-    answer=ExpectedAnswer(reference=Path(__file__).with_name("join_left.sql"), closing_events=2),
+    answer=ExpectedAnswer(closing_events=2),
 )

@@ -6,7 +6,6 @@ groups, and a call handles all keys of a group at once with NumPy.
 """
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field as Parameter
@@ -15,8 +14,8 @@ from streamgauge.events import Field
 from streamgauge.events.columns import modulo
 from streamgauge.events.dataframe import DataFrame
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.traits import Operator, Traits, endless
-from streamgauge.workloads.workload import ExpectedAnswer, Workload
+from streamgauge.workloads.entry import entry
+from streamgauge.workloads.traits import Operator, endless
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,24 +109,20 @@ def dataflow(df: DataFrame, p: PartitionParameters) -> DataFrame:
     )
 
 
-WORKLOAD = Workload(
-    name="operator-partition",
-    family="operators",
+WORKLOAD = entry(
+    __file__,
     question="What is the sum of every 10 records of a key?",
     events=EVENTS,
     parameters=PartitionParameters,
     dataflow=dataflow,
-    traits=Traits(
-        steps=(
-            Operator.SHUFFLE.step("shuffle by group of keys"),
-            Operator.PYTHON_STATE.step("arbitrary state in Python"),
-        ),
-        state=endless("one row per group of keys with the count and the open sum of each key, never dropped"),
+    steps=(
+        Operator.SHUFFLE.step("shuffle by group of keys"),
+        Operator.PYTHON_STATE.step("arbitrary state in Python"),
     ),
+    state=endless("one row per group of keys with the count and the open sum of each key, never dropped"),
     output=OUTPUT,
     differences=(
         "None: the operator is defined here. Spark has no native windows by count: this one runs in Python workers, "
         "so it also measures the way there and back. Records count in the order of their numbers."
     ),
-    answer=ExpectedAnswer(reference=Path(__file__).with_name("partition.sql")),
 )

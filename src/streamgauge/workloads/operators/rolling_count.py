@@ -1,13 +1,13 @@
 """Operator rolling count: a running count per key."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.traits import Operator, Traits, endless
-from streamgauge.workloads.workload import ExpectedAnswer, Workload
+from streamgauge.workloads.entry import entry
+from streamgauge.workloads.traits import Operator, endless
+from streamgauge.workloads.workload import ExpectedAnswer
 
 
 def dataflow(df: DataFrame, _: KeyedEvents, *, carry: Sequence[str] = ()) -> DataFrame:
@@ -15,23 +15,19 @@ def dataflow(df: DataFrame, _: KeyedEvents, *, carry: Sequence[str] = ()) -> Dat
     return df.groupBy("key").agg(F.count("*").alias("records"), *(F.max(name).alias(name) for name in carry))
 
 
-WORKLOAD = Workload(
-    name="operator-rolling-count",
-    family="operators",
+WORKLOAD = entry(
+    __file__,
     question="How often has each key been seen so far?",
     events=EVENTS,
-    parameters=KeyedEvents,
     dataflow=dataflow,
-    traits=Traits(
-        steps=(Operator.SHUFFLE.step("shuffle by key"), Operator.AGGREGATE.step("running count in keyed state")),
-        state=endless("one row per key, never dropped: it grows to `keys` rows"),
-        carries=True,
-    ),
+    steps=(Operator.SHUFFLE.step("shuffle by key"), Operator.AGGREGATE.step("running count in keyed state")),
+    state=endless("one row per key, never dropped: it grows to `keys` rows"),
+    carries=True,
     output=(
         Field("key", "bigint", "the key"),
         Field("records", "bigint", "records of the key since the start"),
     ),
     output_mode=lambda _: "update",
     differences="Record-at-a-time engines emit one row per record; a micro-batch emits one row per key and batch.",
-    answer=ExpectedAnswer(reference=Path(__file__).with_name("rolling_count.sql"), keys=("key",)),
+    answer=ExpectedAnswer(keys=("key",)),
 )

@@ -1,14 +1,13 @@
 """Operator sliding window: count and sum per key and overlapping window, made of panes."""
 
-from pathlib import Path
-
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.traits import Operator, Traits, bounded
-from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
+from streamgauge.workloads.entry import entry
+from streamgauge.workloads.traits import Operator, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, Window
 
 
 class SlidingParameters(KeyedEvents):
@@ -36,21 +35,18 @@ def dataflow(df: DataFrame, p: SlidingParameters) -> DataFrame:
     return added.select("key", F.col("window.start").alias("window_start"), "records", "total")
 
 
-WORKLOAD = Workload(
-    name="operator-window-sliding",
-    family="operators",
+WORKLOAD = entry(
+    __file__,
     question="How many records did each key have in the last 10 seconds, every 2 seconds, and what is their sum?",
     events=EVENTS,
     parameters=SlidingParameters,
     dataflow=dataflow,
-    traits=Traits(
-        steps=(
-            Operator.SHUFFLE.step("shuffle by key"),
-            Operator.AGGREGATE.step("count and sum per pane"),
-            Operator.AGGREGATE.step("count and sum per window of panes"),
-        ),
-        state=bounded("one row per key and open pane, and one per key and open window"),
+    steps=(
+        Operator.SHUFFLE.step("shuffle by key"),
+        Operator.AGGREGATE.step("count and sum per pane"),
+        Operator.AGGREGATE.step("count and sum per window of panes"),
     ),
+    state=bounded("one row per key and open pane, and one per key and open window"),
     output=(
         Field("key", "bigint", "the key"),
         Field("window_start", "timestamp", "start of the window"),
@@ -62,5 +58,5 @@ WORKLOAD = Workload(
         "None: the operator is defined here. Windows are added up from panes, as engines with sliced windows do; "
         "putting each record into every window that holds it gives the same answer."
     ),
-    answer=ExpectedAnswer(reference=Path(__file__).with_name("window_sliding.sql"), closing_events=1),
+    answer=ExpectedAnswer(closing_events=1),
 )

@@ -1,14 +1,13 @@
 """Operator tumbling window: count and sum per key and window."""
 
-from pathlib import Path
-
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
-from streamgauge.workloads.traits import Operator, Traits, bounded
-from streamgauge.workloads.workload import ExpectedAnswer, Window, Workload
+from streamgauge.workloads.entry import entry
+from streamgauge.workloads.traits import Operator, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, Window
 
 
 class TumblingParameters(KeyedEvents):
@@ -24,17 +23,14 @@ def dataflow(df: DataFrame, p: TumblingParameters) -> DataFrame:
     return counted.select("key", F.col("window.start").alias("window_start"), "records", "total")
 
 
-WORKLOAD = Workload(
-    name="operator-window-tumbling",
-    family="operators",
+WORKLOAD = entry(
+    __file__,
     question="How many records did each key have in every 10 seconds, and what is their sum?",
     events=EVENTS,
     parameters=TumblingParameters,
     dataflow=dataflow,
-    traits=Traits(
-        steps=(Operator.SHUFFLE.step("shuffle by key"), Operator.AGGREGATE.step("windowed count and sum")),
-        state=bounded("one row per key and open window; dropped when the watermark passes the window's end"),
-    ),
+    steps=(Operator.SHUFFLE.step("shuffle by key"), Operator.AGGREGATE.step("windowed count and sum")),
+    state=bounded("one row per key and open window; dropped when the watermark passes the window's end"),
     output=(
         Field("key", "bigint", "the key"),
         Field("window_start", "timestamp", "start of the window"),
@@ -43,5 +39,5 @@ WORKLOAD = Workload(
     ),
     window=lambda p: Window(p.window_s, p.window_s, "window_start"),
     differences="None: the operator is defined here. A result appears once, when its window is closed.",
-    answer=ExpectedAnswer(reference=Path(__file__).with_name("window_tumbling.sql"), closing_events=1),
+    answer=ExpectedAnswer(closing_events=1),
 )

@@ -1,14 +1,13 @@
 """StreamBench AdvClick: clicks joined with the ads they belong to."""
 
-from pathlib import Path
-
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
 from streamgauge.events.ads import EVENTS, AdsEvents
 from streamgauge.events.dataframe import DataFrame, F
-from streamgauge.workloads.traits import Operator, Traits, bounded
-from streamgauge.workloads.workload import ExpectedAnswer, Workload
+from streamgauge.workloads.entry import entry
+from streamgauge.workloads.traits import Operator, bounded
+from streamgauge.workloads.workload import ExpectedAnswer
 
 # Spark drops a record whose time equals the watermark, and the next micro-batch can begin in the same millisecond.
 WATERMARK_DELAY_MS = 1
@@ -34,20 +33,17 @@ def dataflow(df: DataFrame, p: AdvclickParameters) -> DataFrame:
     return joined.select("id", "shown", "clicked")
 
 
-WORKLOAD = Workload(
-    name="streambench-advclick",
-    family="streambench",
+WORKLOAD = entry(
+    __file__,
     question="Which ads were clicked within 20 seconds?",
     events=EVENTS,
     parameters=AdvclickParameters,
     dataflow=dataflow,
-    traits=Traits(
-        steps=(
-            Operator.SHUFFLE.step("shuffle of ads and clicks by identifier"),
-            Operator.STREAM_JOIN.step("stream-stream inner join with a range of time"),
-        ),
-        state=bounded("the ads of the last 20 s and the clicks of the last 5 s; dropped by the watermark"),
+    steps=(
+        Operator.SHUFFLE.step("shuffle of ads and clicks by identifier"),
+        Operator.STREAM_JOIN.step("stream-stream inner join with a range of time"),
     ),
+    state=bounded("the ads of the last 20 s and the clicks of the last 5 s; dropped by the watermark"),
     output=(
         Field("id", "string", "identifier of the ad"),
         Field("shown", "timestamp", "when the ad was shown"),
@@ -59,5 +55,5 @@ WORKLOAD = Workload(
         "stream, 10 ads to 3 clicks, and the windows are over creation time. An ad stays until its time is over, also "
         "when it has been clicked. The first clicks come when ads are old enough; until then there are only ads."
     ),
-    answer=ExpectedAnswer(reference=Path(__file__).with_name("advclick.sql"), events=30_000),
+    answer=ExpectedAnswer(events=30_000),
 )

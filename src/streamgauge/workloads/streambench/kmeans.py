@@ -5,13 +5,14 @@ the smaller cluster, so the centroids do not depend on how Spark divides the wor
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from streamgauge.events import Field
 from streamgauge.events.dataframe import Column, DataFrame, F
 from streamgauge.events.points import EVENTS, UNIT, PointsEvents, start_points, true_centres
-from streamgauge.workloads.traits import Operator, Traits, endless
-from streamgauge.workloads.workload import ExpectedAnswer, SinkBehaviour, Workload
+from streamgauge.workloads.entry import entry
+from streamgauge.workloads.traits import Operator, endless
+from streamgauge.workloads.workload import ExpectedAnswer, SinkBehaviour
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -112,26 +113,18 @@ def reference(events: "pa.Table", p: PointsEvents, seed: int, borders: Sequence[
     return _table((start + sums) // (1 + counts)[:, None], counts)
 
 
-def _step(p: Any, seed: int) -> KMeans:
-    return KMeans(p, seed)
-
-
-WORKLOAD = Workload(
-    name="streambench-kmeans",
-    family="streambench",
+WORKLOAD = entry(
+    __file__,
     question="Where are the centres of the clusters?",
     events=EVENTS,
-    parameters=PointsEvents,
     dataflow=dataflow,
-    traits=Traits(
-        steps=(
-            Operator.MAP.step("nearest of 96 centroids"),
-            Operator.AGGREGATE.step("sums within tasks"),
-            Operator.SHUFFLE.step("shuffle by cluster"),
-            Operator.FEEDBACK.step("sums; centroids fed back by the driver"),
-        ),
-        state=endless("one sum and one count per cluster, kept by the driver; no state in Spark"),
+    steps=(
+        Operator.MAP.step("nearest of 96 centroids"),
+        Operator.AGGREGATE.step("sums within tasks"),
+        Operator.SHUFFLE.step("shuffle by cluster"),
+        Operator.FEEDBACK.step("sums; centroids fed back by the driver"),
     ),
+    state=endless("one sum and one count per cluster, kept by the driver; no state in Spark"),
     output=(
         Field("cluster", "bigint", "number of the cluster, from 0"),
         Field("x", "bigint", "first coordinate of its centroid, in millionths"),
@@ -145,5 +138,5 @@ WORKLOAD = Workload(
         "coordinates are whole millionths, so that the answer is exact."
     ),
     answer=ExpectedAnswer(keys=("cluster",), function=reference),
-    sink=SinkBehaviour(each_batch=_step),
+    sink=SinkBehaviour(each_batch=KMeans),
 )

@@ -1,7 +1,6 @@
 """YSB: views per campaign and window, through a static join and a windowed count."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field as Parameter
@@ -11,8 +10,9 @@ from streamgauge.events.columns import divide
 from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.identifiers import identifier_column
 from streamgauge.events.ysb import EVENTS, YsbEvents
-from streamgauge.workloads.traits import Operator, Traits, bounded
-from streamgauge.workloads.workload import ExpectedAnswer, OutputMode, Window, Workload
+from streamgauge.workloads.entry import entry
+from streamgauge.workloads.traits import Operator, bounded
+from streamgauge.workloads.workload import ExpectedAnswer, Window
 
 TEXT_SCHEMA = (
     "user_id string, page_id string, ad_id string, ad_type string, event_type string, "
@@ -61,33 +61,26 @@ def watermark_delay_s(p: YsbParameters) -> float:
     return p.max_lateness_s
 
 
-def _output_mode(p: YsbParameters) -> OutputMode:
-    return p.output
-
-
-WORKLOAD = Workload(
-    name="ysb",
-    family="ysb",
+WORKLOAD = entry(
+    __file__,
     question="How many times was each campaign viewed in every 10 seconds?",
     events=EVENTS,
     parameters=YsbParameters,
     dataflow=dataflow,
-    traits=Traits(
-        steps=(
-            Operator.FILTER.step(),
-            Operator.MAP.step("project"),
-            Operator.TABLE_JOIN.step("broadcast join with a static table"),
-            Operator.AGGREGATE.step("windowed count"),
-        ),
-        state=bounded("one row per campaign and open window; dropped when the watermark passes the window's end"),
-        carries=True,
+    steps=(
+        Operator.FILTER.step(),
+        Operator.MAP.step("project"),
+        Operator.TABLE_JOIN.step("broadcast join with a static table"),
+        Operator.AGGREGATE.step("windowed count"),
     ),
+    state=bounded("one row per campaign and open window; dropped when the watermark passes the window's end"),
+    carries=True,
     output=(
         Field("campaign_id", "string", "UUID of the campaign"),
         Field("window_start", "timestamp", "start of the window"),
         Field("views", "bigint", "views of the campaign's ads in the window"),
     ),
-    output_mode=_output_mode,
+    output_mode=lambda p: p.output,
     window=lambda p: Window(p.window_s, p.window_s, "window_start"),
     watermark_delay_s=watermark_delay_s,
     differences=(
@@ -97,7 +90,6 @@ WORKLOAD = Workload(
         "Databricks' generator all 1,000 ads are viewed."
     ),
     answer=ExpectedAnswer(
-        reference=Path(__file__).with_name("ysb.sql"),
         keys=("campaign_id", "window_start"),
         events=60_000,
         closing_events=3_000,
