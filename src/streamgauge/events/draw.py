@@ -6,7 +6,7 @@ nanoseconds, needs no state, and any event can be made on its own.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -109,3 +109,9 @@ class SlottedLaw:
     def draw_column(self, n: Column, *, seed: int, field: int) -> Column:
         """Draw as `draw` does, as a Spark column."""
         return columns.draw_in_slots(n, _key_column(seed, field), self.borders)
+
+
+@lru_cache(maxsize=8)
+def zipf_law(size: int, exponent: float) -> SlottedLaw:
+    """Return Zipf's law over 0..size-1: value k has a weight of 1 / (k + 1) ** exponent."""
+    return SlottedLaw(columns.zipf_borders(size, exponent))

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field as Parameter
 
-from streamgauge.events.columns import divide, modulo, pick, zipf_borders
+from streamgauge.events.columns import divide, modulo, pick
 from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
     from streamgauge.arrivals import Arrivals
-    from streamgauge.events.draw import SlottedLaw
 
 PAGES = 120_000
 KEY_BYTES = 13
@@ -51,13 +50,6 @@ class HibenchEvents(Parameters):
 
 
 @lru_cache(maxsize=4)
-def _zipf(keys: int, exponent: float) -> "SlottedLaw":
-    from streamgauge.events.draw import SlottedLaw
-
-    return SlottedLaw(zipf_borders(keys, exponent))
-
-
-@lru_cache(maxsize=4)
 def _fillers(seed: int, length: int) -> tuple[str, ...]:
     """Return lower-case words between commas, the same for a seed, cut or padded to `length`."""
     import numpy as np
@@ -77,10 +69,10 @@ def _numbers(count: int, form: str) -> tuple[str, ...]:
 
 
 def _frame(rows: DataFrame, p: HibenchEvents, seed: int, wanted: Sequence[str]) -> DataFrame:
-    from streamgauge.events.draw import draw_column
+    from streamgauge.events.draw import draw_column, zipf_law
 
     n = F.col("n")
-    key = _zipf(p.keys, p.zipf).draw_column(n, seed=seed, field=_KEY) if p.zipf else modulo(n, p.keys)
+    key = zipf_law(p.keys, p.zipf).draw_column(n, seed=seed, field=_KEY) if p.zipf else modulo(n, p.keys)
     address = modulo(key * F.lit(ADDRESS_STEP).cast("long"), ADDRESSES)
     page = modulo(n, PAGES)
     line = F.concat(
@@ -97,10 +89,10 @@ def _frame(rows: DataFrame, p: HibenchEvents, seed: int, wanted: Sequence[str]) 
 
 
 def _arrays(p: HibenchEvents, seed: int, arrivals: "Arrivals") -> Mapping[str, Any]:
-    from streamgauge.events.draw import draw
+    from streamgauge.events.draw import draw, zipf_law
 
     n = arrivals.n
-    key = _zipf(p.keys, p.zipf).draw(n, seed=seed, field=_KEY) if p.zipf else n % p.keys
+    key = zipf_law(p.keys, p.zipf).draw(n, seed=seed, field=_KEY) if p.zipf else n % p.keys
     address = key * ADDRESS_STEP % ADDRESSES
     octets = (
         address // (255 * 255 * 254) + 1,

@@ -6,18 +6,17 @@ pauses between the events of a key at any rate.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field as Parameter
 
-from streamgauge.events.columns import divide, modulo, zipf_borders
+from streamgauge.events.columns import divide, modulo
 from streamgauge.events.dataframe import Column, DataFrame, F
 from streamgauge.events.stream import EventStream, Field, Parameters
 
 if TYPE_CHECKING:
     from streamgauge.arrivals import Arrivals
-    from streamgauge.events.draw import Longs, SlottedLaw
+    from streamgauge.events.draw import Longs
 
 VALUES = 1_000_000
 SIDES = 2
@@ -35,13 +34,6 @@ class KeyedEvents(Parameters):
     )
 
 
-@lru_cache(maxsize=4)
-def _zipf(keys: int, exponent: float) -> "SlottedLaw":
-    from streamgauge.events.draw import SlottedLaw
-
-    return SlottedLaw(zipf_borders(keys, exponent))
-
-
 def _frame(rows: DataFrame, p: KeyedEvents, seed: int, wanted: Sequence[str]) -> DataFrame:
     from streamgauge.events.draw import draw_column
 
@@ -57,10 +49,10 @@ def _frame(rows: DataFrame, p: KeyedEvents, seed: int, wanted: Sequence[str]) ->
 
 
 def _key_column(n: Column, time_us: Column, p: KeyedEvents, seed: int) -> Column:
-    from streamgauge.events.draw import draw_column
+    from streamgauge.events.draw import draw_column, zipf_law
 
     if p.zipf:
-        key = _zipf(p.keys, p.zipf).draw_column(n, seed=seed, field=_KEY)
+        key = zipf_law(p.keys, p.zipf).draw_column(n, seed=seed, field=_KEY)
     else:
         key = draw_column(n, seed=seed, field=_KEY, below=p.keys)
     return key if p.turns == 1 else key - modulo(key, p.turns) + modulo(divide(time_us, 1_000_000), p.turns)
@@ -80,10 +72,10 @@ def _arrays(p: KeyedEvents, seed: int, arrivals: "Arrivals") -> Mapping[str, Any
 
 
 def _key_array(n: "Longs", time_us: "Longs", p: KeyedEvents, seed: int) -> "Longs":
-    from streamgauge.events.draw import draw
+    from streamgauge.events.draw import draw, zipf_law
 
     if p.zipf:
-        key = _zipf(p.keys, p.zipf).draw(n, seed=seed, field=_KEY)
+        key = zipf_law(p.keys, p.zipf).draw(n, seed=seed, field=_KEY)
     else:
         key = draw(n, seed=seed, field=_KEY, below=p.keys)
     return key - key % p.turns + time_us // 1_000_000 % p.turns
