@@ -134,7 +134,7 @@ class Workload:
     variant: str = ""
     variants: "dict[str, Workload]" = field(default_factory=dict)
 
-    def build(self, df: DataFrame, parameters: Any, seed: int, *, carry: Sequence[str] = ()) -> DataFrame:
+    def build(self, df: DataFrame, parameters: Any, seed: int, *, carry: tuple[str, ...] = ()) -> DataFrame:
         """Build the dataflow over a stream of its events that has this seed."""
         further = {"carry": carry} if carry else {}
         arguments = (parameters, seed) if self.traits.draws else (parameters,)

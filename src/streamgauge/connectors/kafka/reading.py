@@ -10,6 +10,7 @@ import numpy.typing as npt
 from streamgauge.connectors.kafka.client import Broker
 from streamgauge.connectors.kafka.options import Format
 from streamgauge.connectors.kafka.records import KEY, MAX_TIME_MS, Layout, record_fields
+from streamgauge.connectors.rows import DUCKDB_TYPES
 from streamgauge.errors import RunFailedError
 from streamgauge.events import EventStream
 from streamgauge.workloads.reference import connect
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 BATCH = 20_000
 IDLE_DEADLINE_S = 30.0
-_TYPES = {"string": "VARCHAR", "bigint": "BIGINT", "int": "INTEGER", "double": "DOUBLE", "timestamp": "TIMESTAMPTZ"}
 
 
 def read_records(
@@ -100,7 +100,7 @@ def _column(stream: EventStream, name: str, type_: str) -> str:
     if type_ == "timestamp" and stream.text is not None:
         number = f"TRY_CAST({text} AS BIGINT)"
         return f"CASE WHEN {number} BETWEEN -{MAX_TIME_MS} AND {MAX_TIME_MS} THEN make_timestamptz({number} * 1000) END"
-    return f"TRY_CAST({text} AS {_TYPES[type_]})"
+    return f"TRY_CAST({text} AS {DUCKDB_TYPES[type_]})"
 
 
 def _read_binary(stream: EventStream, values: Sequence[bytes], fields: Sequence[str]) -> "pa.Table":

@@ -9,7 +9,7 @@ bytes, `int` with 4, in network order; the lengths of the texts with 2 bytes; th
 """
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,10 +41,10 @@ def record_fields(stream: EventStream) -> tuple[Field, ...]:
     return tuple(field for field in stream.fields if field.name != stream.text)
 
 
-def of_stream(stream: EventStream, parameters: Parameters) -> Parameters:
-    """Return those of a workload's parameters that its events have."""
-    values = {name: value for name, value in parameters.model_dump().items() if name in stream.parameters.model_fields}
-    return stream.parameters.model_validate(values)
+def of_stream(stream: EventStream, values: Mapping[str, Any]) -> Parameters:
+    """Return the parameters of events, from those of a workload over them."""
+    known = stream.parameters.model_fields
+    return stream.parameters.model_validate({name: value for name, value in values.items() if name in known})
 
 
 def never_null(stream: EventStream, parameters: Parameters) -> tuple[str, ...]:
@@ -52,7 +52,7 @@ def never_null(stream: EventStream, parameters: Parameters) -> tuple[str, ...]:
     from streamgauge.arrivals import Arrivals
 
     arrivals = Arrivals.spaced(np.arange(SAMPLE_EVENTS), load_us=1_436_918_400_000_000, period_us=1000)
-    sample = stream.table(of_stream(stream, parameters), seed=1, arrivals=arrivals)
+    sample = stream.table(of_stream(stream, parameters.model_dump()), seed=1, arrivals=arrivals)
     return tuple(field.name for field in record_fields(stream) if sample[field.name].null_count == 0)
 
 

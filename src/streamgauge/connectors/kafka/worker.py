@@ -22,7 +22,7 @@ from streamgauge.arrivals import Schedule
 from streamgauge.clock import BoundedClock, Clock, SystemClock
 from streamgauge.connectors.kafka.client import Broker
 from streamgauge.connectors.kafka.delivery import LATE_S, Delivery, LoadOrder
-from streamgauge.connectors.kafka.records import Render, keys, renderer
+from streamgauge.connectors.kafka.records import Render, keys, of_stream, renderer
 from streamgauge.errors import EXIT_INTERRUPTED, StreamgaugeError
 
 SLICE_S = 0.02
@@ -83,9 +83,9 @@ class Sender:
         self.order, self.index, self.processes = order, index, processes
         self.schedule: Schedule = order.schedule()
         stream = order.events()
-        known = stream.parameters.model_fields
-        parameters = stream.parameters.model_validate({k: v for k, v in order.parameters.items() if k in known})
-        self.render: Render = renderer(stream, parameters, seed=order.seed, format=order.format)
+        self.render: Render = renderer(
+            stream, of_stream(stream, order.parameters), seed=order.seed, format=order.format
+        )
         self.tally = Tally()
         self.producer = Broker(order.place).producer(**PRODUCER, on_delivery=self.tally.failed_with)
         self.closed_us: int | None = None

@@ -15,16 +15,12 @@ import pyarrow.compute as pc
 
 from streamgauge.arrivals import Arrivals
 from streamgauge.events.draw import Longs, draw
-from streamgauge.events.nexmark import names
+from streamgauge.events.nexmark import EVENTS, names
 from streamgauge.events.nexmark.parameters import NexmarkEvents
 from streamgauge.events.nexmark.random import JavaRandoms, event_seeds
 from streamgauge.events.nexmark.urls import channels, urls
 
-FIELDS = (
-    *("event_type", "id", "name", "email_address", "credit_card", "city", "state", "person_extra"),
-    *("item_name", "description", "initial_bid", "reserve", "expires", "seller", "category", "auction_extra"),
-    *("auction", "bidder", "price", "channel", "url", "extra", "date_time"),
-)
+FIELDS = tuple(field.name for field in EVENTS.fields)
 EXTRAS = ("person_extra", "auction_extra", "extra")
 TIMESTAMP = pa.timestamp("us", "UTC")
 SPACE = ord(" ")

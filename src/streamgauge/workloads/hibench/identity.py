@@ -1,7 +1,5 @@
 """HiBench identity: read and write, nothing else; the cost of the pipeline itself."""
 
-from collections.abc import Sequence
-
 from streamgauge.events.dataframe import DataFrame
 from streamgauge.events.hibench import EVENTS, HibenchEvents
 from streamgauge.workloads.entry import entry
@@ -9,7 +7,7 @@ from streamgauge.workloads.hibench.records import RECORD
 from streamgauge.workloads.traits import Operator
 
 
-def dataflow(df: DataFrame, _: HibenchEvents, *, carry: Sequence[str] = ()) -> DataFrame:
+def dataflow(df: DataFrame, _: HibenchEvents, *, carry: tuple[str, ...] = ()) -> DataFrame:
     """Pass every record on."""
     return df.select("created", "line", *carry)
 

@@ -1,7 +1,5 @@
 """HiBench repartition: every record crosses a round-robin shuffle."""
 
-from collections.abc import Sequence
-
 from pydantic import Field as Parameter
 
 from streamgauge.events.dataframe import DataFrame
@@ -17,7 +15,7 @@ class RepartitionParameters(HibenchEvents):
     partitions: int = Parameter(8, ge=1, le=10_000, description="partitions after the shuffle; no effect on the answer")
 
 
-def dataflow(df: DataFrame, p: RepartitionParameters, *, carry: Sequence[str] = ()) -> DataFrame:
+def dataflow(df: DataFrame, p: RepartitionParameters, *, carry: tuple[str, ...] = ()) -> DataFrame:
     """Spread the records evenly over the partitions."""
     return df.select("created", "line", *carry).repartition(p.partitions)
 

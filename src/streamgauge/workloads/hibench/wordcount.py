@@ -1,7 +1,5 @@
 """HiBench wordcount: a running count per address in keyed state."""
 
-from collections.abc import Sequence
-
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.hibench import EVENTS, HibenchEvents
@@ -11,7 +9,7 @@ from streamgauge.workloads.traits import Operator, endless
 from streamgauge.workloads.workload import ExpectedAnswer
 
 
-def dataflow(df: DataFrame, _: HibenchEvents, *, carry: Sequence[str] = ()) -> DataFrame:
+def dataflow(df: DataFrame, _: HibenchEvents, *, carry: tuple[str, ...] = ()) -> DataFrame:
     """Count the records of each address since the start."""
     grouped = df.groupBy(address(df["line"]).alias("ip"))
     return grouped.agg(F.count("*").alias("records"), *(F.max(name).alias(name) for name in carry))

@@ -1,6 +1,5 @@
 """NEXMark query 0: every bid passes; what the pipeline itself costs."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from streamgauge.events.dataframe import DataFrame
@@ -9,7 +8,7 @@ from streamgauge.workloads.nexmark.query import bids, query
 from streamgauge.workloads.traits import Operator
 
 
-def dataflow(df: DataFrame, _: Any, *, carry: Sequence[str] = ()) -> DataFrame:
+def dataflow(df: DataFrame, _: Any, *, carry: tuple[str, ...] = ()) -> DataFrame:
     """Pass every bid on."""
     return bids(df).select("auction", "bidder", "price", "date_time", "extra", *carry)
 

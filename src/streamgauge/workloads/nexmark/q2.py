@@ -1,7 +1,5 @@
 """NEXMark query 2: the bids for some auctions."""
 
-from collections.abc import Sequence
-
 from pydantic import Field as Parameter
 
 from streamgauge.events.dataframe import DataFrame
@@ -16,7 +14,7 @@ class Selection(QueryParameters):
     auction_skip: int = Parameter(123, ge=1, le=1_000_000, description="auctions with a multiple of this id are kept")
 
 
-def dataflow(df: DataFrame, p: Selection, *, carry: Sequence[str] = ()) -> DataFrame:
+def dataflow(df: DataFrame, p: Selection, *, carry: tuple[str, ...] = ()) -> DataFrame:
     """Keep bids for one auction in `auction_skip`."""
     return bids(df).where(f"auction % {p.auction_skip} = 0").select("auction", "price", *carry)
 

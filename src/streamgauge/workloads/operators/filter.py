@@ -1,7 +1,5 @@
 """Operator filter: keep the records whose value is divisible."""
 
-from collections.abc import Sequence
-
 from pydantic import Field as Parameter
 
 from streamgauge.events import Field
@@ -17,7 +15,7 @@ class FilterParameters(KeyedEvents):
     divisor: int = Parameter(10, ge=1, le=1_000_000, description="keep values divisible by it: one record in that many")
 
 
-def dataflow(df: DataFrame, p: FilterParameters, *, carry: Sequence[str] = ()) -> DataFrame:
+def dataflow(df: DataFrame, p: FilterParameters, *, carry: tuple[str, ...] = ()) -> DataFrame:
     """Keep the records whose value is a multiple of the divisor."""
     return df.where(F.col("value") % p.divisor == 0).select("number", "key", "value", *carry)
 

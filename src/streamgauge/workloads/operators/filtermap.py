@@ -1,7 +1,5 @@
 """Operator filtermap: a filter and a calculation in one stage."""
 
-from collections.abc import Sequence
-
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame
 from streamgauge.events.keyed import EVENTS
@@ -11,7 +9,7 @@ from streamgauge.workloads.operators import map as change
 from streamgauge.workloads.traits import Operator
 
 
-def dataflow(df: DataFrame, p: keep.FilterParameters, *, carry: Sequence[str] = ()) -> DataFrame:
+def dataflow(df: DataFrame, p: keep.FilterParameters, *, carry: tuple[str, ...] = ()) -> DataFrame:
     """Keep the divisible values, then double them and add one."""
     return change.dataflow(keep.dataflow(df, p, carry=carry), p, carry=carry)
 

@@ -1,7 +1,5 @@
 """Operator map: arithmetic on every record."""
 
-from collections.abc import Sequence
-
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
@@ -9,7 +7,7 @@ from streamgauge.workloads.entry import entry
 from streamgauge.workloads.traits import Operator
 
 
-def dataflow(df: DataFrame, _: KeyedEvents, *, carry: Sequence[str] = ()) -> DataFrame:
+def dataflow(df: DataFrame, _: KeyedEvents, *, carry: tuple[str, ...] = ()) -> DataFrame:
     """Double every value and add one."""
     return df.select("number", "key", (F.col("value") * 2 + 1).alias("value"), *carry)
 

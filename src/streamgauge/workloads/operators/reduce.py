@@ -1,7 +1,5 @@
 """Operator reduce: a running sum and maximum per key."""
 
-from collections.abc import Sequence
-
 from streamgauge.events import Field
 from streamgauge.events.dataframe import DataFrame, F
 from streamgauge.events.keyed import EVENTS, KeyedEvents
@@ -10,7 +8,7 @@ from streamgauge.workloads.traits import Operator, endless
 from streamgauge.workloads.workload import ExpectedAnswer
 
 
-def dataflow(df: DataFrame, _: KeyedEvents, *, carry: Sequence[str] = ()) -> DataFrame:
+def dataflow(df: DataFrame, _: KeyedEvents, *, carry: tuple[str, ...] = ()) -> DataFrame:
     """Add up the values of each key and keep the largest, since the start."""
     carried = (F.max(name).alias(name) for name in carry)
     return df.groupBy("key").agg(F.sum("value").alias("total"), F.max("value").alias("largest"), *carried)

@@ -1,7 +1,5 @@
 """StreamBench WordCount: a running count per word."""
 
-from collections.abc import Sequence
-
 from streamgauge.events import Field
 from streamgauge.events.dataframe import Column, DataFrame, F
 from streamgauge.events.words import EVENTS, WordsEvents
@@ -19,7 +17,7 @@ def words(sentence: Column) -> Column:
     return F.explode(F.split(sentence, " ")).alias("word")
 
 
-def dataflow(df: DataFrame, _: WordsEvents, *, carry: Sequence[str] = ()) -> DataFrame:
+def dataflow(df: DataFrame, _: WordsEvents, *, carry: tuple[str, ...] = ()) -> DataFrame:
     """Count each word since the start."""
     grouped = df.select(words(df["sentence"]), *carry).groupBy("word")
     return grouped.agg(F.count("*").alias("occurrences"), *(F.max(name).alias(name) for name in carry))

@@ -1,6 +1,5 @@
 """YSB: views per campaign and window, through a static join and a windowed count."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field as Parameter
@@ -41,7 +40,7 @@ def _campaigns(df: DataFrame, p: YsbParameters) -> DataFrame:
     return F.broadcast(table) if p.ads <= MAX_BROADCAST_ADS else table
 
 
-def dataflow(df: DataFrame, p: YsbParameters, *, carry: Sequence[str] = ()) -> DataFrame:
+def dataflow(df: DataFrame, p: YsbParameters, *, carry: tuple[str, ...] = ()) -> DataFrame:
     """Keep the views, join each ad with its campaign, count per campaign and window."""
     if p.parse_json:
         text = df.select(F.from_json("value", TEXT_SCHEMA).alias("e"), *carry).select("e.*", *carry)
