@@ -18,13 +18,12 @@ from streamgauge.events.columns import SEPARATOR
 from streamgauge.events.draw import stream_key
 from streamgauge.events.nexmark import names, urls
 from streamgauge.events.nexmark.parameters import NexmarkEvents
+from streamgauge.events.nexmark.random import INCREMENT, MASK, MULTIPLIER, salt
 from streamgauge.events.nexmark.rates import MAX_LIFE_MS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-MULTIPLIER, INCREMENT = 0x5DEECE66D, 0xB
-MASK = 2**48 - 1
 TWO_31 = 2**31
 # Marks beside the 48 bits of a state: it made a space, or no character yet.
 SPACE, NOTHING = 2**48, 2**49
@@ -256,7 +255,7 @@ def _identity(r: Draws, p: NexmarkEvents, seed: int) -> None:
     # Only auctions and bids ask for it.
     r.define("last_auction", f"event_id div {names.CYCLE}L * 3L + least({offset}, 3L) - 1L", "event_id")
     seeded = f"(xxhash64(event_id) & {MASK}L)" if p.is_scrambled else "event_id"
-    r.define("s0", f"{seeded} ^ {((seed - 1) * 0x9E3779B97F4A7C15 & MASK) ^ MULTIPLIER}L", "event_id")
+    r.define("s0", f"{seeded} ^ {salt(seed) ^ MULTIPLIER}L", "event_id")
     if generators == group == 1 and not p.first_rate:
         r.define("time_ms", "time_us div 1000L", "time_us")
     else:
