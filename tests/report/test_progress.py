@@ -46,13 +46,12 @@ def test_a_live_line_is_renewed_in_place():
 @pytest.mark.parametrize("quiet", [True, False])
 def test_other_commands_tell_their_steps_on_standard_error_unless_quiet(capsys, quiet):
     from streamgauge.report.terminal.generation import generation_progress
-    from streamgauge.report.terminal.verification import verification_progress
+    from streamgauge.report.terminal.progress import step_progress
 
-    with verification_progress(quiet=quiet) as report_progress:
-        report_progress("ysb")
-    with generation_progress(quiet=quiet) as tell_events:
-        tell_events(10, 30)
-        tell_events(20, 30)
+    step_progress("verify", quiet=quiet)("ysb")
+    report_events = generation_progress(quiet=quiet)
+    report_events(10, 30)
+    report_events(20, 30)
     lines = ["verify: ysb", "generate: 10 of 30 events", "generate: 30 of 30 events"]
     out, err = capsys.readouterr()
     assert out == ""

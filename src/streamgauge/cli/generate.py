@@ -29,6 +29,6 @@ def generate(
     from streamgauge.experiments.generate import generate as write
     from streamgauge.report.terminal.generation import generation_progress, print_generation
 
-    with generation_progress(quiet=quiet) as report_progress:
-        result = write(stream, count=count, format=format_, output=output, report_progress=report_progress, **settings)
+    progress = generation_progress(quiet=quiet)
+    result = write(stream, count=count, format=format_, output=output, report_progress=progress, **settings)
     print_answer(result, print_generation, asdict, as_json=json_)

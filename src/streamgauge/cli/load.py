@@ -24,6 +24,6 @@ def load(
     from streamgauge.experiments.load import load as send
     from streamgauge.report.terminal.load import load_progress, print_load
 
-    with load_progress(quiet=quiet) as report_progress:
-        found = send(workload, partitions=partitions, processes=processes, report_progress=report_progress, **settings)
+    progress = load_progress(quiet=quiet)
+    found = send(workload, partitions=partitions, processes=processes, report_progress=progress, **settings)
     conclude(found, print_load, as_json=json_, is_interrupted=found.is_interrupted)

@@ -16,10 +16,10 @@ app = typer.Typer(help="Applications described in YAML.", no_args_is_help=True, 
 def calibrate(quiet: Quiet = False, json_: Json = False) -> None:
     """Measure what a cycle of CPU work costs on this machine, so that work can be given in microseconds."""
     from streamgauge.prototyping.calibrate import calibrate as measure
-    from streamgauge.report.terminal.calibration import calibration_progress, print_calibration
+    from streamgauge.report.terminal.calibration import print_calibration
+    from streamgauge.report.terminal.progress import step_progress
 
-    with calibration_progress(quiet=quiet) as report_progress:
-        found = measure(report_progress=report_progress)
+    found = measure(report_progress=step_progress("calibrate", quiet=quiet))
     path = found.write()
     print_answer(
         found,

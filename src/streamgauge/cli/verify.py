@@ -28,8 +28,9 @@ def verify(
     for name in names or ():
         refuse_wrong_prototype(name)
     from streamgauge.experiments.verify_all import verify as check
-    from streamgauge.report.terminal.verification import print_verifications, verification_progress
+    from streamgauge.report.terminal.progress import step_progress
+    from streamgauge.report.terminal.verification import print_verifications
 
-    with verification_progress(quiet=quiet) as report_progress:
-        results = check(names or [], count=count, save=save, report_progress=report_progress, **settings)
+    progress = step_progress("verify", quiet=quiet)
+    results = check(names or [], count=count, save=save, report_progress=progress, **settings)
     conclude(results, print_verifications, as_json=json_)

@@ -1,40 +1,30 @@
 """The calibration of CPU work on the terminal."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from streamgauge.printable import echo
 from streamgauge.prototype.calibration import CycleCalibration
 from streamgauge.report.terminal.console import console, key_values, plain_table, print_verdict
 from streamgauge.units import format_count, format_duration
 
 
-@contextmanager
-def calibration_progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """Show what is being measured, on standard error."""
-
-    def report_progress(step: str) -> None:
-        if not quiet:
-            echo(f"calibrate: {step}", err=True)
-
-    yield report_progress
-
-
 def _points(found: CycleCalibration) -> Table:
-    table = plain_table()
-    table.add_column("form")
-    for name in ("processing", "tuples", "time per tuple", "from the line"):
-        table.add_column(name, justify="right")
-    for form, line in found.lines.items():
-        for point in line.points:
-            taken = format_duration(point.ns_per_tuple * 1e-9)
-            processing = format_count(point.cycles / 1000)
-            table.add_row(form, processing, f"{point.tuples:,}", taken, f"{point.error:+.1%}")
-    return table
+    numbers = ("processing", "tuples", "time per tuple", "from the line")
+    rows = [
+        (
+            form,
+            format_count(point.cycles / 1000),
+            f"{point.tuples:,}",
+            format_duration(point.ns_per_tuple * 1e-9),
+            f"{point.error:+.1%}",
+        )
+        for form, line in found.lines.items()
+        for point in line.points
+    ]
+    return plain_table(("form", *numbers), rows, numbers=numbers)
 
 
 def _cost(found: CycleCalibration) -> Iterator[tuple[str, str]]:

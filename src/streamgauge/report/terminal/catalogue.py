@@ -111,23 +111,16 @@ def describe_workload(workload: Workload) -> dict[str, Any]:
 
 
 def _print_fields(title: str, fields: Iterable[Field], out: Console) -> None:
-    table = plain_table()
-    for column in (title, "type", "meaning"):
-        table.add_column(column)
-    for f in fields:
-        table.add_row(f.name, f.type, f.meaning)
-    out.print(table)
+    out.print(plain_table((title, "type", "meaning"), [(f.name, f.type, f.meaning) for f in fields]))
     out.print()
 
 
 def _print_parameters(model: type[Parameters], out: Console) -> None:
-    table = plain_table()
-    for column in ("parameter", "default", "domain", "effect"):
-        table.add_column(column)
+    rows = []
     for p in describe_parameters(model):
         default = str(p.default).lower() if isinstance(p.default, bool) else str(p.default)
-        table.add_row(p.name, default, p.domain, p.effect)
-    out.print(table)
+        rows.append((p.name, default, p.domain, p.effect))
+    out.print(plain_table(("parameter", "default", "domain", "effect"), rows))
     out.print()
 
 

@@ -25,13 +25,12 @@ def _print(comparison: Comparison, found: Comparisons, out: Console) -> None:
     out.print()
     out.print(key_values(text.sides(comparison)))
     out.print()
-    table = plain_table()
-    for name in text.header(comparison):
-        table.add_column(name, justify="left" if name in ("metric", "result") else "right", no_wrap=True)
+    head = text.header(comparison)
+    rows: list[tuple[str | Text, ...]] = []
     for metric in comparison.metrics:
         *cells, result = text.row(metric)
-        table.add_row(*cells, Text(result, style=COLOURS[result] if metric.better is not None else ""))
-    out.print(table)
+        rows.append((*cells, Text(result, style=COLOURS[result] if metric.better is not None else "")))
+    out.print(plain_table(head, rows, numbers=head[1:-1], no_wrap=True))
     out.print(Text(found.basis(comparison), style="dim"))
     differences = list(text.what_differs(comparison))
     if differences:

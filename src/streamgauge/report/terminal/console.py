@@ -1,9 +1,9 @@
 """How everything is printed: one console, one look."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, JustifyMethod, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -72,6 +72,24 @@ def bullets(texts: Iterable[str], mark: str, *, style: str = "") -> Table:
     return table
 
 
-def plain_table() -> Table:
-    """Return an empty table without lines."""
-    return Table(box=None, pad_edge=False, padding=(0, 2), header_style="bold")
+def plain_table(
+    head: Iterable[str] = (),
+    rows: Iterable[Sequence[str | Text]] = (),
+    *,
+    numbers: Collection[str] = (),
+    padding: int = 2,
+    no_wrap: bool = False,
+) -> Table:
+    """Return a table without lines; the columns of `numbers` are aligned to the right, and nothing is cut off."""
+    table = Table(box=None, pad_edge=False, padding=(0, padding), header_style="bold")
+    for name in head:
+        justify: JustifyMethod = "right" if name in numbers else "left"
+        table.add_column(name, justify=justify, no_wrap=no_wrap, overflow="ellipsis" if no_wrap else "fold")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def verdict_text(verdict: str) -> Text:
+    """Return a verdict in its colour."""
+    return Text(verdict, style=COLOURS.get(verdict, ""))

@@ -4,17 +4,15 @@ from rich.console import Console
 from rich.text import Text
 
 from streamgauge.experiments.doctor import Examination
-from streamgauge.report.terminal.console import COLOURS, console, plain_table
+from streamgauge.report.terminal.console import console, plain_table, verdict_text
 
 
 def print_checks(result: Examination, out: Console | None = None) -> None:
     """Print a row per check, with its remedy where it needs one."""
     out = out or console()
-    table = plain_table()
-    for name in ("check", "verdict", "detail"):
-        table.add_column(name)
+    rows = []
     for check in result.checks:
         detail = check.detail if check.verdict == "pass" else f"{check.detail}; {check.remedy}"
-        table.add_row(check.name, Text(check.verdict, style=COLOURS[check.verdict]), detail)
-    out.print(table)
+        rows.append((check.name, verdict_text(check.verdict), detail))
+    out.print(plain_table(("check", "verdict", "detail"), rows))
     out.print(Text(f"this machine is {'ready' if result.verdict == 'pass' else 'not ready'}", style="bold"))

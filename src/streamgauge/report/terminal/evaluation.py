@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from streamgauge.predicting.evaluation import ErrorLine, Evaluation, Pair
 from streamgauge.predicting.protocol import EvaluationProtocol
-from streamgauge.report.terminal.console import COLOURS, bullets, console, key_values, plain_table, print_verdict
+from streamgauge.report.terminal.console import bullets, console, key_values, plain_table, print_verdict, verdict_text
 from streamgauge.units import format_duration
 
 
@@ -63,17 +62,14 @@ def aim(line: ErrorLine) -> str:
 
 
 def _table(lines: Iterable[ErrorLine], first: str, *, with_aims: bool) -> Table:
-    table = plain_table()
-    table.padding = (0, 1)
-    names = (first, "pairs", "median", "p90", "most", *(("aim", "") if with_aims else ()))
-    for name in names:
-        table.add_column(name, justify="left" if name in (first, "") else "right")
+    numbers = ("pairs", "median", "p90", "most", *(["aim"] if with_aims else []))
+    rows = []
     for line in lines:
-        verdict = line.verdict.value if line.verdict else ""
-        cells: list[str | Text] = [line.name, str(line.pairs), percent(line.median)]
+        cells = [line.name, str(line.pairs), percent(line.median)]
         cells += ["" if value is None else percent(value) for value in (line.p90, line.most)]
-        table.add_row(*cells, *((aim(line), Text(verdict, style=COLOURS.get(verdict, ""))) if with_aims else ()))
-    return table
+        judged = (aim(line), verdict_text(line.verdict.value if line.verdict else "")) if with_aims else ()
+        rows.append((*cells, *judged))
+    return plain_table((first, *numbers, *([""] if with_aims else [])), rows, numbers=numbers, padding=1)
 
 
 def matrix(pairs: Sequence[Pair], workload: str) -> tuple[list[str], list[list[str]]]:
@@ -103,14 +99,7 @@ def print_evaluation(found: Evaluation, out: Console | None = None) -> None:
         steps, rows = matrix(found.pairs, workload)
         if rows:
             out.print()
-            table = plain_table()
-            table.padding = (0, 1)
-            table.add_column(f"{workload}, from")
-            for step in steps:
-                table.add_column(step, justify="right")
-            for row in rows:
-                table.add_row(*row)
-            out.print(table)
+            out.print(plain_table((f"{workload}, from", *steps), rows, numbers=steps, padding=1))
     out.print()
     out.print(key_values([("stored as", found.set_id), ("see it", f"streamgauge report {found.set_id}")]))
     out.print(bullets(found.notes, "note:", style="yellow"))

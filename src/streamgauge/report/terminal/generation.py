@@ -1,7 +1,6 @@
 """Generation on the terminal."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.text import Text
@@ -11,9 +10,8 @@ from streamgauge.printable import echo
 from streamgauge.report.terminal.console import console, key_values
 
 
-@contextmanager
-def generation_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Show how many events are written, on standard error, with every slice."""
+def generation_progress(*, quiet: bool) -> Callable[[int, int], None]:
+    """Return what shows how many events are written, on standard error, with every slice."""
     done = 0
 
     def report_progress(written: int, total: int) -> None:
@@ -22,7 +20,7 @@ def generation_progress(*, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         if not quiet:
             echo(f"generate: {done:,} of {total:,} events", err=True)
 
-    yield report_progress
+    return report_progress
 
 
 def print_generation(result: Generation, out: Console | None = None) -> None:

@@ -31,14 +31,12 @@ def print_imported(imported: Imported, out: Console | None = None) -> None:
     out = out or console()
     spark = f" of Spark {imported.spark_version}" if imported.spark_version else ""
     out.print(Text(f"{imported.application or 'an application without a name'}{spark}"))
-    table = plain_table()
-    for name in ("run", "query", "verdict"):
-        table.add_column(name, overflow="fold")
-    for name in ("micro-batches", "tasks"):
-        table.add_column(name, justify="right")
-    for run in imported.document()["runs"]:
-        table.add_row(run["run_id"], run["workload"], run["verdict"], f"{run['batches']:,}", f"{run['tasks']:,}")
-    out.print(table)
+    numbers = ("micro-batches", "tasks")
+    rows = [
+        (run["run_id"], run["workload"], run["verdict"], f"{run['batches']:,}", f"{run['tasks']:,}")
+        for run in imported.document()["runs"]
+    ]
+    out.print(plain_table(("run", "query", "verdict", *numbers), rows, numbers=numbers))
     out.print(bullets(imported.notes, "note:", style="yellow"))
     if imported.runs:
         out.print(Text(f"see `streamgauge runs show {imported.runs[0].run_id}`"))

@@ -1,7 +1,6 @@
 """A load on the terminal."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from rich.console import Console
 
@@ -14,9 +13,8 @@ from streamgauge.units import format_count, format_duration, format_rate
 TELL_S = 5.0
 
 
-@contextmanager
-def load_progress(*, quiet: bool) -> Iterator[Callable[[float, float, Delivery], None]]:
-    """Show every few seconds, on standard error, what was sent."""
+def load_progress(*, quiet: bool) -> Callable[[float, float, Delivery], None]:
+    """Return what shows every few seconds, on standard error, what was sent."""
     told_s = 0.0
 
     def report_progress(elapsed_s: float, load_s: float, delivery: Delivery) -> None:
@@ -27,7 +25,7 @@ def load_progress(*, quiet: bool) -> Iterator[Callable[[float, float, Delivery],
         behind = f", {delivery.late:,} of them late" if delivery.late else ""
         echo(f"load: {elapsed_s:.0f} of {load_s:.0f} s, {delivery.sent:,} events sent{behind}", err=True)
 
-    yield report_progress
+    return report_progress
 
 
 def print_load(found: Loaded, out: Console | None = None) -> None:

@@ -67,10 +67,9 @@ def _cell(estimate: Estimate, form: Callable[[float], str]) -> str:
 
 
 def _table(found: Predictions) -> Table:
-    table = plain_table()
-    table.padding = (0, 1)
-    for name in (*found.varied, "latency", "90 %", "p95", "batch", "processed", "limit", ""):
-        table.add_column(WORDS.get(name, name), justify="left" if name == "" else "right", no_wrap=True)
+    varied = [WORDS.get(name, name) for name in found.varied]
+    numbers = (*varied, "latency", "90 %", "p95", "batch", "processed", "limit")
+    table = plain_table((*numbers, ""), numbers=numbers, padding=1, no_wrap=True)
     for one in found.predictions:
         outside = "" if one.inside else " *"
         table.add_row(

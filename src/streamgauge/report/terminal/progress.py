@@ -1,7 +1,7 @@
 """Progress of a run on standard error: one live line on a terminal, a line every few seconds elsewhere."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,16 @@ def progress_line(snapshot: Snapshot) -> str:
     if snapshot.end_to_end_latency_s is not None:
         line += f", latency {format_duration(snapshot.end_to_end_latency_s)}"
     return line
+
+
+def step_progress(command: str, *, quiet: bool) -> Callable[[str], None]:
+    """Return what shows each step of a command, on standard error."""
+
+    def report_progress(step: str) -> None:
+        if not quiet:
+            echo(f"{command}: {step}", err=True)
+
+    return report_progress
 
 
 class PlainProgress:

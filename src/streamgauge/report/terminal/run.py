@@ -47,12 +47,8 @@ def _print_numbers(s: Summary, out: Console) -> None:
 
 
 def _number_table(name: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    table = plain_table()
-    table.add_column(name, min_width=12)
-    for column in columns:
-        table.add_column(column, justify="right")
-    for row in rows:
-        table.add_row(*row)
+    table = plain_table((name, *columns), rows, numbers=columns)
+    table.columns[0].min_width = 12
     return table
 
 
@@ -62,9 +58,4 @@ def print_runs(listings: Sequence[RunListing], root: Path, out: Console | None =
     if not listings:
         out.print(Text(f"no runs in {root}; `streamgauge run ysb` makes one"))
         return
-    table = plain_table()
-    for name in LIST_COLUMNS:
-        table.add_column(name, overflow="fold")
-    for listing in listings:
-        table.add_row(*list_row(listing))
-    out.print(table)
+    out.print(plain_table(LIST_COLUMNS, map(list_row, listings)))

@@ -32,22 +32,13 @@ def law_in_words(law: Scalability) -> str:
 
 def _table(found: Scale) -> Table:
     with_partitions = any(capacity.shuffle_partitions is not None for capacity in found.capacities)
-    table = plain_table()
-    names = [
-        "cores",
-        *(["partitions"] if with_partitions else []),
-        "capacity",
-        "95 % interval",
-        "speed-up",
-        "efficiency",
-    ]
-    for name in names:
-        table.add_column(name, justify="right")
+    partitions = ("partitions",) if with_partitions else ()
+    names = ("cores", *partitions, "capacity", "95 % interval", "speed-up", "efficiency")
+    rows = []
     for c in found.capacities:
-        partitions = [str(c.shuffle_partitions)] if with_partitions else []
-        rate = format_rate(c.rate_per_s)
-        table.add_row(str(c.cores), *partitions, rate, _interval(c), f"{c.speed_up:.2f}", f"{c.efficiency:.0%}")
-    return table
+        settings = (str(c.cores), *([str(c.shuffle_partitions)] if with_partitions else []))
+        rows.append((*settings, format_rate(c.rate_per_s), _interval(c), f"{c.speed_up:.2f}", f"{c.efficiency:.0%}"))
+    return plain_table(names, rows, numbers=names)
 
 
 def print_scale(found: Scale, out: Console | None = None) -> None:

@@ -3,12 +3,11 @@
 from collections.abc import Iterator
 
 from rich.console import Console
-from rich.text import Text
 
 from streamgauge.experiments.sustain import Sustained
 from streamgauge.report.content.command import command_lines
 from streamgauge.report.content.search import in_words, probability_in_words, scatter_in_words
-from streamgauge.report.terminal.console import COLOURS, console, key_values, plain_table, print_verdict
+from streamgauge.report.terminal.console import console, key_values, plain_table, print_verdict, verdict_text
 from streamgauge.store import open_member
 from streamgauge.units import format_duration, format_rate
 
@@ -30,23 +29,20 @@ def print_search(found: Sustained, out: Console | None = None) -> None:
     ]
     out.print(key_values((name, text) for name, text in facts if text))
     out.print()
-    table = plain_table()
-    for name in ("probe", "rate", "verdict", "why", "run"):
-        table.add_column(name, justify="right" if name in ("probe", "rate") else "left", overflow="fold")
-    for number, probe in enumerate(found.search.probes, 1):
-        why = probe.reasons[0] if probe.reasons else ""
-        table.add_row(
+    rows = [
+        (
             str(number),
             format_rate(probe.rate_per_s),
-            Text(probe.verdict.value, style=COLOURS[probe.verdict.value]),
-            why,
+            verdict_text(probe.verdict.value),
+            probe.reasons[0] if probe.reasons else "",
             probe.run_id or "",
         )
-    out.print(table)
+        for number, probe in enumerate(found.search.probes, 1)
+    ]
+    out.print(plain_table(("probe", "rate", "verdict", "why", "run"), rows, numbers=("probe", "rate")))
     out.print()
-    rows = [("stored as", found.set_id), ("see it", f"streamgauge report {found.set_id}")]
-    rows += _again(found)
-    out.print(key_values(rows))
+    stored = [("stored as", found.set_id), ("see it", f"streamgauge report {found.set_id}")]
+    out.print(key_values([*stored, *_again(found)]))
 
 
 def _again(found: Sustained) -> Iterator[tuple[str, str]]:

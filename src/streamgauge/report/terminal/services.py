@@ -29,10 +29,6 @@ def print_status(services: Sequence[Service], out: Console | None = None) -> Non
         # Addresses and folders are for copying: they are not broken.
         out.print(f"address  {service.address or 'none yet'}", soft_wrap=True)
         out.print(f"folder   {service.folder}", soft_wrap=True)
-        table = plain_table()
-        for name in ("process", "pid", "port", "alive"):
-            table.add_column(name)
-        for process in service.processes:
-            table.add_row(process.name, str(process.pid), str(process.port), "yes" if process.alive else "no")
-        if service.processes:
-            out.print(table)
+        rows = [(p.name, str(p.pid), str(p.port), "yes" if p.alive else "no") for p in service.processes]
+        if rows:
+            out.print(plain_table(("process", "pid", "port", "alive"), rows))

@@ -1,6 +1,6 @@
 """What a suite would run, and what came out of it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -10,7 +10,15 @@ from rich.text import Text
 
 from streamgauge.experiments.suite_result import SuiteResult
 from streamgauge.metrics import METRIC
-from streamgauge.report.terminal.console import COLOURS, bullets, console, key_values, plain_table, print_verdict
+from streamgauge.report.terminal.console import (
+    COLOURS,
+    bullets,
+    console,
+    key_values,
+    plain_table,
+    print_verdict,
+    verdict_text,
+)
 from streamgauge.store import runs_root
 from streamgauge.suite import Judgement, RunResult, Threshold
 from streamgauge.units import format_duration
@@ -28,18 +36,18 @@ def print_suite_plan(plan: Mapping[str, Any], out: Console | None = None) -> Non
     heading = f"{plan['suite']}: {plan['description']}" if plan["description"] else plan["suite"]
     out.print(Text(heading, style="bold"))
     out.print()
-    table = plain_table()
-    for name in ("", "run", "repetition", "takes about", "thresholds"):
-        table.add_column(name, justify="left" if name == "run" else "right", overflow="fold")
-    for number, planned in enumerate(plan["runs"], 1):
-        table.add_row(
+    numbers = ("", "repetition", "takes about", "thresholds")
+    planned_runs = [
+        (
             str(number),
-            Text(planned["name"]),
+            planned["name"],
             f"{planned['repetition']} of {planned['repetitions']}",
             format_duration(planned["expected_duration_s"]),
             str(len(planned["thresholds"])),
         )
-    out.print(table)
+        for number, planned in enumerate(plan["runs"], 1)
+    ]
+    out.print(plain_table(("", "run", *numbers[1:]), planned_runs, numbers=numbers))
     out.print()
     runs = "1 run" if plan["size"] == 1 else f"{plan['size']:,} runs"
     rows = [("in all", f"{runs}, about {format_duration(plan['expected_duration_s'])}")]
@@ -68,11 +76,13 @@ def print_suite(found: SuiteResult, out: Console | None = None) -> None:
     _print_reasons(reasons, out)
     if found.orders:
         out.print()
-        out.print(_table("order", "verdict", "why", rows=_order_rows(found)))
+        orders = [(order.text, _coloured(judgement.verdict), judgement.text) for order, judgement in found.orders]
+        out.print(plain_table(("order", "verdict", "why"), orders))
     if found.baseline:
         out.print()
         out.print(Text(f"compared with the baseline {found.suite.baseline}", style="bold"))
-        out.print(_table("runs", "verdict", "change", rows=_baseline_rows(found)))
+        changes = [(compared.name, _coloured(compared.verdict), compared.reason) for compared in found.baseline]
+        out.print(plain_table(("runs", "verdict", "change"), changes))
     out.print()
     out.print(key_values(_endings(found, has_ids=has_ids)))
 
@@ -105,8 +115,7 @@ def _runs_table(results: Sequence[RunResult], thresholds: Sequence[Threshold], *
 
 
 def _coloured(verdict: Verdict | None) -> Text:
-    word = (verdict or Verdict.UNKNOWN).value
-    return Text(word, style=COLOURS[word])
+    return verdict_text((verdict or Verdict.UNKNOWN).value)
 
 
 def _value(metric: str, judgements: Sequence[Judgement]) -> Text:
@@ -126,25 +135,6 @@ def _print_reasons(reasons: Sequence[str], out: Console) -> None:
         shown.append(f"and {len(reasons) - MAX_REASONS} more; --json has them all")
     out.print()
     out.print(bullets(shown, "•"))
-
-
-def _table(*head: str, rows: Iterable[tuple[Text, ...]]) -> Table:
-    table = plain_table()
-    for name in head:
-        table.add_column(name, overflow="fold")
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def _order_rows(found: SuiteResult) -> Iterator[tuple[Text, ...]]:
-    for order, judgement in found.orders:
-        yield Text(order.text), _coloured(judgement.verdict), Text(judgement.text)
-
-
-def _baseline_rows(found: SuiteResult) -> Iterator[tuple[Text, ...]]:
-    for compared in found.baseline:
-        yield Text(compared.name), _coloured(compared.verdict), Text(compared.reason)
 
 
 def _endings(found: SuiteResult, *, has_ids: bool) -> Iterator[tuple[str, str]]:
