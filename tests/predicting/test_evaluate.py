@@ -13,7 +13,8 @@ from streamgauge.model.query import QUIET_SLOWDOWN
 from streamgauge.predicting.evaluate import evaluate, evaluation_workloads, follow
 from streamgauge.predicting.evaluation import ErrorLine, Evaluation, Pair
 from streamgauge.predicting.protocol import EvaluationProtocol, Step, choose_protocol, full_protocol, quick_protocol
-from streamgauge.report.terminal.evaluation import matrix, plan_text
+from streamgauge.report.content.model_sets import matrix
+from streamgauge.report.terminal.evaluation import plan_text
 from streamgauge.running.monitor import NoMonitor
 from streamgauge.verdict import Verdict
 
@@ -210,8 +211,8 @@ def test_a_model_that_overflows_counts_with_an_error_without_end():
 
 
 def test_the_matrix_has_signed_errors_from_rows_to_columns():
-    found = [pair(0.1), pair(-0.2, source="b", target="a"), pair(0.0, case="itself", target="a")]
-    steps, rows = matrix(found, "ysb")
+    found = [("a", "b", 0.1), ("b", "a", -0.2), ("a", "a", 0.0), ("b", "b", None)]
+    steps, rows = matrix(found)
     assert steps == ["a", "b"]
     assert rows == [["a", "+0.0 %", "+10.0 %"], ["b", "-20.0 %", ""]]
 

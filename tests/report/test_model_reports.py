@@ -48,8 +48,8 @@ def test_the_report_of_an_evaluation_has_the_same_tables_and_a_chart(evaluated):
     median = next(line.median for line in found.lines if line.name == "mean latency, all pairs")
     assert f"{100 * median:.1f} %" in text
     # Both parts of an aim are there, or a line that misses one of them would look as if it were met.
-    assert "10.0 %, p90 20.0 %" in page
-    assert "10.0 %, p90 20.0 %" in text
+    assert "10 %, p90 20 %" in page
+    assert "10 %, p90 20 %" in text
 
 
 def test_errors_without_end_are_told_in_the_page_as_on_the_terminal(evaluated):

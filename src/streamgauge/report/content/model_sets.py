@@ -1,5 +1,6 @@
 """Sets of the model in a report: the runs of a calibration, and the errors of an evaluation."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -18,55 +19,86 @@ from streamgauge.report.content.set_tables import (
 from streamgauge.units import format_duration, format_rate
 
 
-def _percent(value: Any) -> str:
-    known = number(value)
-    return "" if known is None else f"{100 * known:.1f} %"
+def percent(value: Any) -> str:
+    """Write a share; one that grows without end has no number.
+
+    >>> percent(0.0423), percent(float("inf")), percent(None)
+    ('4.2 %', 'no end', 'unknown')
+    """
+    if not isinstance(value, int | float):
+        return "unknown"
+    return f"{100 * value:.1f} %" if math.isfinite(value) else "no end"
 
 
-def _signed(value: float) -> str:
-    return f"{100 * value:+.1f} %"
+def _signed_percent(value: float) -> str:
+    return f"{100 * value:+.1f} %" if math.isfinite(value) else "no end"
 
 
-def _aim(row: Mapping[str, Any]) -> str:
-    of_p90 = _percent(row.get("p90_limit"))
-    return _percent(row.get("limit")) + (f", p90 {of_p90}" if of_p90 else "")
+def aim(line: Mapping[str, Any]) -> str:
+    """Say what was aimed at."""
+    limit, p90_limit = number(line.get("limit")), number(line.get("p90_limit"))
+    if limit is None:
+        return ""
+    return f"{100 * limit:.3g} %" + (f", p90 {100 * p90_limit:.0f} %" if p90_limit is not None else "")
+
+
+def noise_text(name: str) -> str:
+    """Name the metric of a noise floor."""
+    return name.removesuffix("_s").replace("_", " ")
+
+
+ERROR_COLUMNS = ("pairs", "median", "p90", "most")
+
+
+def error_cells(line: Mapping[str, Any]) -> list[str]:
+    """Return the name of a line of errors and the cells of `ERROR_COLUMNS`."""
+    p90, most = line.get("p90"), line.get("most")
+    # JSON has no infinity: an error that grows without end has a p90 but no largest value.
+    most = math.inf if most is None and p90 is not None else most
+    of_size = ["" if value is None else percent(value) for value in (p90, most)]
+    return [str(line.get("name")), str(line.get("pairs", "")), percent(line.get("median")), *of_size]
+
+
+def matrix(errors: Sequence[tuple[str, str, float | None]]) -> tuple[list[str], list[list[str]]]:
+    """Return steps, and for each as the source a row of mean signed errors to all of them; None is an unknown error."""
+    steps = list(dict.fromkeys(source for source, _, _ in errors))
+    rows = []
+    for source in steps:
+        found = [[e for s, t, e in errors if (s, t) == (source, target) and e is not None] for target in steps]
+        rows.append([source, *(_signed_percent(fmean(own)) if own else "" for own in found)])
+    return steps, rows
 
 
 def _error_table(title: str, rows: Sequence[Mapping[str, Any]], explanation: str) -> SetTable:
     with_aims = any(row.get("verdict") for row in rows)
-    head = ("error", "pairs", "median", "p90", "most", *(("aim", "verdict", "why") if with_aims else ()))
+    head = ("error", *ERROR_COLUMNS, *(("aim", "verdict", "why") if with_aims else ()))
     cells = []
     for row in rows:
-        line = [Cell(str(row.get("name"))), Cell(str(row.get("pairs", "")))]
-        line += [Cell(_percent(row.get(name))) for name in ("median", "p90")]
-        # JSON has no infinity: an error that grows without end has a p90 but no largest value.
-        is_endless = number(row.get("p90")) is not None and number(row.get("most")) is None
-        line.append(Cell("no end" if is_endless else _percent(row.get("most"))))
+        line = [Cell(text) for text in error_cells(row)]
         if with_aims:
             judged = row.get("verdict")
             verdict = Cell(verdict_of(judged), is_verdict=True) if judged else Cell("")
-            line += [Cell(_aim(row)), verdict, Cell(str(row.get("text") or ""))]
+            line += [Cell(aim(row)), verdict, Cell(str(row.get("text") or ""))]
         cells.append(tuple(line))
     return SetTable(title, head, tuple(cells), explanation, words_at_end=2 if with_aims else 0)
 
 
-def _errors_of(pairs: Sequence[Mapping[str, Any]], source: str, target: str) -> list[float]:
-    own = [pair for pair in pairs if (str(pair.get("source")), str(pair.get("target"))) == (source, target)]
-    found = [number(mapping(pair.get("errors")).get("latency_mean_s")) for pair in own]
-    return [error for error in found if error is not None]
-
-
 def _matrix(pairs: Sequence[Mapping[str, Any]], workload: str) -> SetTable:
-    own = [pair for pair in pairs if pair.get("workload") == workload]
-    steps = list(dict.fromkeys(str(pair.get("source")) for pair in own))
-    rows = []
-    for source in steps:
-        errors = [_errors_of(own, source, target) for target in steps]
-        rows.append((Cell(source), *(Cell(_signed(fmean(found)) if found else "") for found in errors)))
+    steps, rows = matrix(
+        [
+            (
+                str(pair.get("source")),
+                str(pair.get("target")),
+                number(mapping(pair.get("errors")).get("latency_mean_s")),
+            )
+            for pair in pairs
+            if pair.get("workload") == workload
+        ]
+    )
     return SetTable(
         f"{workload}: from the step of a row to that of a column",
         ("from", *steps),
-        tuple(rows),
+        tuple(tuple(map(Cell, row)) for row in rows),
         "Signed relative errors of mean latency, averaged over repetitions of the source; below 0 is too low. On the "
         "diagonal a run is predicted from itself.",
     )
@@ -77,7 +109,7 @@ def _limits(rows: Sequence[Mapping[str, Any]]) -> SetTable:
     for row in rows:
         predicted, measured = number(row.get("predicted")), number(row.get("measured"))
         if predicted is not None and measured:
-            texts = [format_rate(predicted), format_rate(measured), _signed(predicted / measured - 1)]
+            texts = [format_rate(predicted), format_rate(measured), _signed_percent(predicted / measured - 1)]
             cells.append((Cell(str(row.get("run_id"))), *map(Cell, texts)))
     return SetTable("Sustainable rate", ("from", "predicted", "offline maximum", "error"), tuple(cells))
 
@@ -87,7 +119,7 @@ def describe_evaluation(set_: ReportedSet) -> ReportedSet:
     result = set_.result
     pairs = items(result.get("pairs"))
     noise = mapping(result.get("noise"))
-    facts = [("noise floor of " + name.removesuffix("_s").replace("_", " "), _percent(v)) for name, v in noise.items()]
+    facts = [(f"noise floor of {noise_text(name)}", percent(share)) for name, share in noise.items()]
     tables = [
         _error_table(
             "Errors of predictions", items(result.get("errors")), "Absolute relative errors over pairs of steps."

@@ -1,7 +1,7 @@
 """Predictions in words: their settings, their intervals and what limits them."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from streamgauge.model import Estimate, Prediction, Settings
 from streamgauge.predicting.predict import Predictions
@@ -20,6 +20,10 @@ WORDS = {
     "duration_s": "duration",
     "warmup_s": "warm-up",
 }
+
+
+# The numbers of a prediction in a table of several.
+PREDICTED = ("latency", "90 %", "p95", "batch", "processed", "limit")
 
 
 def setting_text(settings: Settings, name: str) -> str:
@@ -71,6 +75,28 @@ def interval_text(estimate: Estimate) -> str:
     '0.937 to 1.27 s'
     """
     return f"{estimate.low:.3g} to {estimate.high:.3g} s" if math.isfinite(estimate.value) else "unknown"
+
+
+def _value(estimate: Estimate, form: Callable[[float], str]) -> str:
+    return form(estimate.value) if math.isfinite(estimate.value) else "unknown"
+
+
+def names_of_varied(found: Predictions) -> tuple[str, ...]:
+    """Name the settings in which predictions differ."""
+    return tuple(WORDS.get(name, name) for name in found.varied)
+
+
+def cells(one: Prediction, varied: Sequence[str]) -> tuple[str, ...]:
+    """Return the settings in which a prediction differs from others, and the numbers of `PREDICTED`."""
+    return (
+        *(setting_text(one.settings, name) for name in varied),
+        _value(one.latency_mean_s, format_duration),
+        interval_text(one.latency_mean_s),
+        _value(one.latency_p95_s, format_duration),
+        _value(one.batch_duration_s, format_duration),
+        _value(one.processed_rate_per_s, format_rate),
+        _value(one.sustainable_rate_per_s, format_rate),
+    )
 
 
 def is_curve(found: Predictions) -> bool:

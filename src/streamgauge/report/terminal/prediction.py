@@ -1,26 +1,16 @@
 """Predictions on the terminal: one in full, several as a table, a sweep over rates also as a curve."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from streamgauge.model import Estimate, Prediction
+from streamgauge.model import Prediction
 from streamgauge.predicting.predict import Predictions
 from streamgauge.printable import on_one_line
-from streamgauge.report.content.prediction import (
-    INTERVALS,
-    WORDS,
-    answer,
-    bottleneck_text,
-    interval_text,
-    is_curve,
-    limit_of,
-    setting_text,
-    settings_text,
-)
+from streamgauge.report.content import prediction as text
 from streamgauge.report.terminal.console import COLOURS, bullets, console, key_values, plain_table, print_verdict
 from streamgauge.units import format_duration, format_rate
 
@@ -41,11 +31,11 @@ def print_predictions(found: Predictions, out: Console | None = None) -> None:
 
 def _print_one(found: Predictions, out: Console) -> None:
     (one,) = found.predictions
-    print_verdict(out, one.verdict, found.workload, word=answer(one))
-    rows = [("settings", settings_text(one.settings)), *one.rows()]
-    rows += [("load", one.load.text("{:.0%}".format)), ("bottleneck", bottleneck_text(one))]
+    print_verdict(out, one.verdict, found.workload, word=text.answer(one))
+    rows = [("settings", text.settings_text(one.settings)), *one.rows()]
+    rows += [("load", one.load.text("{:.0%}".format)), ("bottleneck", text.bottleneck_text(one))]
     out.print(key_values([*rows, ("from", ", ".join(found.calibrated_from))]))
-    out.print(Text(INTERVALS, style="dim"))
+    out.print(Text(text.INTERVALS, style="dim"))
 
 
 def _print_several(found: Predictions, out: Console) -> None:
@@ -53,42 +43,29 @@ def _print_several(found: Predictions, out: Console) -> None:
     out.print(key_values([("from", ", ".join(found.calibrated_from))]))
     out.print()
     out.print(_table(found))
-    if is_curve(found):
+    if text.is_curve(found):
         out.print()
         out.print(Text(draw_curve(found.predictions, width=min(out.width, CURVE_WIDTH))))
     out.print()
-    out.print(Text(INTERVALS, style="dim"))
+    out.print(Text(text.INTERVALS, style="dim"))
     if not all(one.inside for one in found.predictions):
         out.print(Text("* outside of what was measured: the interval is wider", style="dim"))
 
 
-def _cell(estimate: Estimate, form: Callable[[float], str]) -> str:
-    return form(estimate.value) if math.isfinite(estimate.value) else "unknown"
-
-
 def _table(found: Predictions) -> Table:
-    varied = [WORDS.get(name, name) for name in found.varied]
-    numbers = (*varied, "latency", "90 %", "p95", "batch", "processed", "limit")
-    table = plain_table((*numbers, ""), numbers=numbers, padding=1, no_wrap=True)
+    numbers = (*text.names_of_varied(found), *text.PREDICTED)
+    rows: list[tuple[str | Text, ...]] = []
     for one in found.predictions:
         outside = "" if one.inside else " *"
-        table.add_row(
-            *(setting_text(one.settings, name) for name in found.varied),
-            _cell(one.latency_mean_s, format_duration),
-            interval_text(one.latency_mean_s),
-            _cell(one.latency_p95_s, format_duration),
-            _cell(one.batch_duration_s, format_duration),
-            _cell(one.processed_rate_per_s, format_rate),
-            _cell(one.sustainable_rate_per_s, format_rate),
-            Text(f"{answer(one)}{outside}", style=COLOURS[one.verdict.value]),
-        )
-    return table
+        said = Text(f"{text.answer(one)}{outside}", style=COLOURS[one.verdict.value])
+        rows.append((*text.cells(one, found.varied), said))
+    return plain_table((*numbers, ""), rows, numbers=numbers, padding=1, no_wrap=True)
 
 
 def draw_curve(predictions: Sequence[Prediction], *, width: int = CURVE_WIDTH, height: int = CURVE_HEIGHT) -> str:
     """Draw mean latencies with their intervals against rates, both logarithmic, and mark the limit."""
     rates = [p.settings.rate_per_s for p in predictions]
-    limit = limit_of(predictions)
+    limit = text.limit_of(predictions)
     known = [
         v for p in predictions for v in (p.latency_mean_s.low, p.latency_mean_s.high) if math.isfinite(v) and v > 0
     ]
