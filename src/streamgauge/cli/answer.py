@@ -58,6 +58,23 @@ def conclude(
     raise typer.Exit(EXIT_INTERRUPTED if is_interrupted else EXIT_BY_VERDICT[found.verdict])
 
 
+def measure_and_conclude(
+    measure: Callable[..., AnAnswer],
+    print_text: Callable[[AnAnswer], object],
+    workload: str,
+    *,
+    quiet: bool,
+    as_json: bool,
+    **options: Any,
+) -> NoReturn:
+    """Measure a workload with its progress shown, print the answer, and exit by its verdict."""
+    from streamgauge.report.terminal.progress import progress_display
+
+    with progress_display(quiet=quiet) as monitor:
+        found = measure(workload, monitor=monitor, **options)
+    conclude(found, print_text, as_json=as_json, runs=options.get("runs"))
+
+
 def _is_rehearsal(document: Any, runs: Path | None) -> bool:
     if not isinstance(document, dict) or "set_id" not in document:
         return False

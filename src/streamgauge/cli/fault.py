@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
-from streamgauge.cli.answer import conclude
+from streamgauge.cli.answer import measure_and_conclude
 from streamgauge.cli.load_options import takes_options
 from streamgauge.cli.options import Json, Quiet
 
@@ -47,20 +47,7 @@ def fault(
     """Make a fault in mid-run, such as a killed driver, and count lost and doubled results."""
     from streamgauge.faults.fault import fault as measure
     from streamgauge.report.terminal.fault import print_fault
-    from streamgauge.report.terminal.progress import progress_display
 
-    with progress_display(quiet=quiet) as monitor:
-        found = measure(
-            workload,
-            fault=kind,
-            sink=sink,
-            at=at,
-            down=down,
-            pause=pause,
-            faults=faults,
-            sequence=sequence,
-            length=length,
-            monitor=monitor,
-            **settings,
-        )
-    conclude(found, print_fault, as_json=json_)
+    one = {"fault": kind, "sink": sink, "at": at, "down": down, "pause": pause}
+    several = {"faults": faults, "sequence": sequence, "length": length}
+    measure_and_conclude(measure, print_fault, workload, quiet=quiet, as_json=json_, **one, **several, **settings)

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from streamgauge.cli.answer import conclude, interrupts_shown, print_answer
+from streamgauge.cli.answer import conclude, interrupts_shown, measure_and_conclude, print_answer
 from streamgauge.cli.load_options import takes_options
-from streamgauge.cli.options import Json, Quiet, Resume, Runs
+from streamgauge.cli.options import Json, Quiet, Resume, Runs, Workload
 from streamgauge.printable import echo
 
 app = typer.Typer(help="The model behind `predict`.", no_args_is_help=True, rich_markup_mode=None)
@@ -27,9 +27,7 @@ Plan = Annotated[bool, typer.Option("--plan", help="Only say what would run, and
 @app.command("calibrate")
 @takes_options("calibrate")
 def calibrate(
-    workload: Annotated[
-        str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")
-    ],
+    workload: Workload,
     settings: dict[str, Any],
     resume: Resume = None,
     quiet: Quiet = False,
@@ -38,11 +36,10 @@ def calibrate(
     """Run the few short runs that help the model most, as a set for `predict`; the first has the given settings."""
     from streamgauge.predicting.calibrate import calibrate_model
     from streamgauge.report.terminal.model_calibration import print_model_calibration
-    from streamgauge.report.terminal.progress import progress_display
 
-    with progress_display(quiet=quiet) as monitor:
-        found = calibrate_model(workload, resume=resume, monitor=monitor, **settings)
-    conclude(found, print_model_calibration, as_json=json_)
+    measure_and_conclude(
+        calibrate_model, print_model_calibration, workload, quiet=quiet, as_json=json_, resume=resume, **settings
+    )
 
 
 @app.command("evaluate")

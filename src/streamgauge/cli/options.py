@@ -34,6 +34,7 @@ Json = Annotated[
         help="Print one JSON document on standard output and nothing else.",
     ),
 ]
+Workload = Annotated[str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Runs = Annotated[
     Path | None,

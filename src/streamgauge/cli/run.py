@@ -3,11 +3,11 @@
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from streamgauge.cli.answer import conclude, print_answer
+from streamgauge.cli.answer import measure_and_conclude, print_answer
 from streamgauge.cli.load_options import refuse_options_beside_file, takes_options
 from streamgauge.cli.options import EXIT_BY_VERDICT, Json, Quiet, Resume
 from streamgauge.errors import EXIT_INTERRUPTED, UsageError
@@ -15,7 +15,6 @@ from streamgauge.lookup import is_suite
 from streamgauge.printable import printable
 
 if TYPE_CHECKING:
-    from streamgauge.experiments.suite_result import SuiteResult
     from streamgauge.suite import Suite
 
 BESIDE_FILE = ("workload", "runs", "quiet", "json_", "junit", "yes", "resume")
@@ -40,23 +39,15 @@ def run(
     json_: Json = False,
 ) -> None:
     """Measure how fast and how late a workload is at a given load, or run a suite file."""
+    of_set = {"junit": junit, "resume": resume}
     if is_suite(workload):
         refuse_options_beside_file(context, BESIDE_FILE)
-        of_set = {"runs": settings.get("runs"), "junit": junit, "resume": resume}
-        _conclude_set(_run_file(workload, of_set, yes=yes, quiet=quiet), settings, as_json=json_)
+        _run_file(workload, settings.get("runs"), of_set, yes=yes, quiet=quiet, as_json=json_)
     elif repeat is not None:
-        of_set = {name: value for name, value in settings.items() if name != "explore"}
-        of_set |= {"junit": junit, "resume": resume}
-        _conclude_set(_run_repeatedly(workload, repeat, of_set, yes=yes, quiet=quiet), settings, as_json=json_)
+        _run_repeatedly(workload, repeat, settings, of_set, yes=yes, quiet=quiet, as_json=json_)
     else:
         _refuse_options_of_sets({"--junit": junit, "--resume": resume})
         _run_once(workload, settings, quiet=quiet, json_=json_)
-
-
-def _conclude_set(found: "SuiteResult", settings: Mapping[str, Any], *, as_json: bool) -> NoReturn:
-    from streamgauge.report.terminal.suite import print_suite
-
-    conclude(found, print_suite, as_json=as_json, runs=settings.get("runs"))
 
 
 def _refuse_options_of_sets(options: Mapping[str, object]) -> None:
@@ -66,23 +57,23 @@ def _refuse_options_of_sets(options: Mapping[str, object]) -> None:
             raise UsageError("one run is not a set of runs", where=option, remedy=remedy)
 
 
-def _run_file(path: str, of_set: dict[str, Any], *, yes: bool, quiet: bool) -> "SuiteResult":
+def _run_file(path: str, runs: Path | None, of_set: dict[str, Any], *, yes: bool, quiet: bool, as_json: bool) -> None:
     from streamgauge.experiments.suite import plan_suite, run_suite
-    from streamgauge.report.terminal.progress import progress_display
+    from streamgauge.report.terminal.suite import print_suite
 
-    _confirm(plan_suite(path, runs=of_set["runs"]), yes=yes)
-    with progress_display(quiet=quiet) as monitor:
-        return run_suite(path, monitor=monitor, **of_set)
+    _confirm(plan_suite(path, runs=runs), yes=yes)
+    measure_and_conclude(run_suite, print_suite, path, quiet=quiet, as_json=as_json, runs=runs, **of_set)
 
 
-def _run_repeatedly(workload: str, times: int, of_set: dict[str, Any], *, yes: bool, quiet: bool) -> "SuiteResult":
+def _run_repeatedly(
+    workload: str, times: int, given: dict[str, Any], of_set: dict[str, Any], *, yes: bool, quiet: bool, as_json: bool
+) -> None:
     from streamgauge.experiments.suite import plan_repetitions, repeat
-    from streamgauge.report.terminal.progress import progress_display
+    from streamgauge.report.terminal.suite import print_suite
 
-    settings = {name: value for name, value in of_set.items() if name not in ("runs", "junit", "resume")}
-    _confirm(plan_repetitions(workload, times, **settings), yes=yes)
-    with progress_display(quiet=quiet) as monitor:
-        return repeat(workload, times, monitor=monitor, **of_set)
+    settings = {name: value for name, value in given.items() if name != "explore"}
+    _confirm(plan_repetitions(workload, times, **{k: v for k, v in settings.items() if k != "runs"}), yes=yes)
+    measure_and_conclude(repeat, print_suite, workload, times=times, quiet=quiet, as_json=as_json, **settings, **of_set)
 
 
 def _confirm(suite: "Suite", *, yes: bool) -> None:

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from streamgauge.cli.answer import conclude
+from streamgauge.cli.answer import measure_and_conclude
 from streamgauge.cli.load_options import takes_options
-from streamgauge.cli.options import Json, Quiet, Resume
+from streamgauge.cli.options import Json, Quiet, Resume, Workload
 
 CoresList = Annotated[str | None, typer.Option("--cores", help="Core counts, e.g. 1,2,4; default powers of two.")]
 PartitionsList = Annotated[
@@ -20,9 +20,7 @@ Repeat = Annotated[int, typer.Option("--repeat", help="How often to run every se
 
 @takes_options("scale")
 def scale(
-    workload: Annotated[
-        str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")
-    ],
+    workload: Workload,
     settings: dict[str, Any],
     cores: CoresList = None,
     workers: WorkersList = None,
@@ -34,18 +32,7 @@ def scale(
 ) -> None:
     """Measure capacity, speed-up and efficiency over numbers of cores, and fit the universal scalability law."""
     from streamgauge.experiments.scale import scale as measure
-    from streamgauge.report.terminal.progress import progress_display
     from streamgauge.report.terminal.scale import print_scale
 
-    with progress_display(quiet=quiet) as monitor:
-        found = measure(
-            workload,
-            cores=cores,
-            workers=workers,
-            shuffle_partitions=shuffle_partitions,
-            repeat=repeat,
-            resume=resume,
-            monitor=monitor,
-            **settings,
-        )
-    conclude(found, print_scale, as_json=json_, runs=settings.get("runs"))
+    own = {"cores": cores, "workers": workers, "shuffle_partitions": shuffle_partitions, "repeat": repeat}
+    measure_and_conclude(measure, print_scale, workload, quiet=quiet, as_json=json_, resume=resume, **own, **settings)

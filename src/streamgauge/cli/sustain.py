@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from streamgauge.cli.answer import conclude
+from streamgauge.cli.answer import measure_and_conclude
 from streamgauge.cli.load_options import takes_options
-from streamgauge.cli.options import Json, Quiet, Resume
+from streamgauge.cli.options import Json, Quiet, Resume, Workload
 
 Within = Annotated[str, typer.Option("--within", help="How far apart the ends of the interval may be.")]
 Budget = Annotated[
@@ -19,9 +19,7 @@ Limit = Annotated[
 
 @takes_options("sustain")
 def sustain(
-    workload: Annotated[
-        str, typer.Argument(help="A name from `list`, file.py:function, or a prototype file (*.yaml).")
-    ],
+    workload: Workload,
     settings: dict[str, Any],
     within: Within = "5%",
     budget: Budget = None,
@@ -32,17 +30,7 @@ def sustain(
 ) -> None:
     """Search for the highest rate that is sustained; --rate is where to begin, --duration the length of a probe."""
     from streamgauge.experiments.sustain import sustain as search
-    from streamgauge.report.terminal.progress import progress_display
     from streamgauge.report.terminal.search import print_search
 
-    with progress_display(quiet=quiet) as monitor:
-        found = search(
-            workload,
-            within=within,
-            budget=budget,
-            limit=limit,
-            resume=resume,
-            monitor=monitor,
-            **settings,
-        )
-    conclude(found, print_search, as_json=json_, runs=settings.get("runs"))
+    own = {"within": within, "budget": budget, "limit": limit, "resume": resume}
+    measure_and_conclude(search, print_search, workload, quiet=quiet, as_json=json_, **own, **settings)
