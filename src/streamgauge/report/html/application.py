@@ -9,18 +9,7 @@ from rich.cells import cell_len, set_cell_size
 from streamgauge.prototype.graph.application import Component, PrototypeTask, Source
 from streamgauge.prototype.graph.costs import Costs
 from streamgauge.prototype.graph.layout import GraphLayout, Node, lay_out
-from streamgauge.report.content.application import (
-    COMPONENT_COLUMNS,
-    TUPLES_MEANING,
-    UNREADABLE,
-    component_facts,
-    component_rows,
-    parents_text,
-    stage_rows,
-    stored_costs,
-    total_rows,
-    wrap_facts,
-)
+from streamgauge.report.content import application as words
 from streamgauge.report.html.chart import Missing
 from streamgauge.store import StoredRun
 
@@ -85,8 +74,8 @@ class ApplicationPart:
     stages: list[tuple[str, str]]
     rows: list[tuple[str, ...]]
     warnings: tuple[str, ...]
-    columns: tuple[str, ...] = COMPONENT_COLUMNS
-    tuples_meaning: str = TUPLES_MEANING
+    columns: tuple[str, ...] = words.COMPONENT_COLUMNS
+    tuples_meaning: str = words.TUPLES_MEANING
     is_missing: bool = field(default=False, init=False)
 
 
@@ -174,8 +163,8 @@ def _shortened(text: str, room: int) -> str:
 
 
 def _component_words(component: Component, costs: Costs) -> str:
-    facts = ", ".join(component_facts(component, costs))
-    origin = f"; from {parents_text(component)}" if isinstance(component, PrototypeTask) else ""
+    facts = ", ".join(words.component_facts(component, costs))
+    origin = f"; from {words.parents_text(component)}" if isinstance(component, PrototypeTask) else ""
     return f"{component.name}: {facts}{origin}"
 
 
@@ -196,7 +185,7 @@ def draw_application(costs: Costs, direction: Direction, *, is_only: bool = Fals
     """Draw the graph; its places are in pixels from the upper left corner."""
     application = costs.application
     texts = {
-        one.name: [_shortened(line, ROOM) for line in wrap_facts(component_facts(one, costs), ROOM)]
+        one.name: [_shortened(line, ROOM) for line in words.wrap_facts(words.component_facts(one, costs), ROOM)]
         for one in application.components
     }
     plan = _Plan(costs, lay_out(application), direction, texts)
@@ -221,16 +210,16 @@ def application_part(costs: Costs) -> ApplicationPart:
     directions: tuple[Direction, ...] = ("down",) if is_deep else ("across", "down")
     return ApplicationPart(
         drawings=tuple(draw_application(costs, direction, is_only=is_deep) for direction in directions),
-        totals=total_rows(costs),
-        stages=stage_rows(costs),
-        rows=component_rows(costs),
+        totals=words.total_rows(costs),
+        stages=words.stage_rows(costs),
+        rows=words.component_rows(costs),
         warnings=costs.application.warnings,
     )
 
 
 def stored_application(stored: StoredRun) -> ApplicationPart | Missing | None:
     """Return what the page shows of the application of a run; None for a run of anything else than a prototype."""
-    costs = stored_costs(stored)
+    costs = words.stored_costs(stored)
     if costs == "unreadable":
-        return Missing("Application", UNREADABLE)
+        return Missing("Application", words.UNREADABLE)
     return None if costs is None else application_part(costs)

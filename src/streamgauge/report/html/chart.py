@@ -62,8 +62,7 @@ class Chart:
 
     title: str
     explanation: str
-    x: Axis
-    y: Axis
+    canvas: "Canvas"
     x_title: str
     y_title: str
     paths: tuple[Path, ...] = ()

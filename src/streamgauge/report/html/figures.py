@@ -113,8 +113,7 @@ def _over_time(
     return Chart(
         title,
         explanation + _merged(run),
-        canvas.x,
-        canvas.y,
+        canvas,
         time_title(run),
         y_title,
         paths=tuple(paths),
@@ -156,8 +155,7 @@ def rate_figure(run: RunSeries) -> Figure:
     return Chart(
         title,
         known + law + _merged(run),
-        canvas.x,
-        canvas.y,
+        canvas,
         time_title(run),
         "events per second",
         paths=tuple(paths),
@@ -267,8 +265,7 @@ def distribution_figure(run: RunSeries) -> Figure:
     return Chart(
         title,
         f"Share of the {known['count']:,} events that were due in the measured time, by latency.{scale}",
-        canvas.x,
-        canvas.y,
+        canvas,
         "latency",
         "share of events",
         boxes=bars,
@@ -311,8 +308,7 @@ def percentile_figure(run: RunSeries) -> Figure:
         title,
         "The share of events on the axis has at most this latency; each further nine takes as much room. The dots "
         "are p50, p90, p95 and p99, as far as enough events lie beyond them.",
-        canvas.x,
-        canvas.y,
+        canvas,
         "share of events",
         "latency",
         paths=(
@@ -412,8 +408,7 @@ def phase_figure(run: RunSeries) -> Figure:
         title,
         f"One bar per micro-batch, in their order; {how}"
         + (f" Each bar is the mean of {size} micro-batches." if size > 1 else ""),
-        canvas.x,
-        canvas.y,
+        canvas,
         "number of the micro-batch",
         "duration",
         boxes=tuple(bars),
@@ -460,8 +455,7 @@ def stage_figure(rows: Sequence[StageRow]) -> Figure:
         title,
         "Run time of tasks, averaged over the measured micro-batches; where the slowest is much longer than the mean, "
         "work is divided unevenly.",
-        canvas.x,
-        canvas.y,
+        canvas,
         "stages in the order in which they began",
         "run time",
         boxes=tuple(bars),
@@ -550,8 +544,7 @@ def _stacked(
     return Chart(
         title,
         explanation,
-        canvas.x,
-        canvas.y,
+        canvas,
         time_title(run),
         "memory" if unit == "bytes" else "cores",
         paths=tuple(paths),
@@ -575,8 +568,7 @@ def convergence_figure(run: RunSeries) -> Figure | None:
     return Chart(
         "Convergence",
         "Mean distance of the found centres from the true ones, after the events so far.",
-        canvas.x,
-        canvas.y,
+        canvas,
         "events so far",
         "mean distance",
         paths=(canvas.line(events, distances, "c1"),),

@@ -1,6 +1,7 @@
 """Charts that show several runs at once, a colour for each."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -81,33 +82,56 @@ def _absent(names: Sequence[str]) -> str:
     return f" Not drawn, because {'it has' if len(names) == 1 else 'they have'} no such numbers: {listed}."
 
 
-def _overlay(
-    runs: Sequence[RunSeries],
-    names: Sequence[str],
-    styles: Sequence[str],
-    title: str,
-    explanation: str,
-    unit: Unit,
-    y_title: str,
-    read: Callable[[RunSeries], Curve | None],
-) -> Figure:
-    curves = [read(run) for run in runs]
-    drawn = [(number, curve) for number, curve in enumerate(curves) if curve is not None]
-    if not drawn:
-        return Missing(title, "None of the runs has such numbers.")
-    chosen = [runs[number] for number, _ in drawn]
-    canvas = Canvas(time_axis(chosen), value_axis(max(float(ys.max()) for _, (_, ys) in drawn), unit))
-    return Chart(
-        title,
-        explanation + _absent([names[number] for number, curve in enumerate(curves) if curve is None]),
-        canvas.x,
-        canvas.y,
-        SINCE_START,
-        y_title,
-        paths=tuple(path for n, curve in drawn for path in _paths(canvas, runs[n], curve, styles[n])),
-        bands=_common_warmup(chosen, canvas),
-        legend=_legend(names, styles, [number for number, _ in drawn]),
-    )
+@dataclass(frozen=True)
+class _Overlay:
+    """A chart of one curve for each run."""
+
+    title: str
+    explanation: str
+    unit: Unit
+    y_title: str
+    read: Callable[[RunSeries], Curve | None]
+
+    def draw(self, runs: Sequence[RunSeries], names: Sequence[str], styles: Sequence[str]) -> Figure:
+        curves = [self.read(run) for run in runs]
+        drawn = [(number, curve) for number, curve in enumerate(curves) if curve is not None]
+        if not drawn:
+            return Missing(self.title, "None of the runs has such numbers.")
+        chosen = [runs[number] for number, _ in drawn]
+        canvas = Canvas(time_axis(chosen), value_axis(max(float(ys.max()) for _, (_, ys) in drawn), self.unit))
+        absent = _absent([names[number] for number, curve in enumerate(curves) if curve is None])
+        return Chart(
+            self.title,
+            f"{self.explanation} Faint: what is not measured (warm-up, cut and drain).{absent}",
+            canvas,
+            SINCE_START,
+            self.y_title,
+            paths=tuple(path for n, curve in drawn for path in _paths(canvas, runs[n], curve, styles[n])),
+            bands=_common_warmup(chosen, canvas),
+            legend=_legend(names, styles, [number for number, _ in drawn]),
+        )
+
+
+_RATES_AND_LATENCY = (
+    _Overlay(
+        "Processed rate", "Events of each micro-batch by the time since the emission before it.",
+        "rate", "events per second", _processed,
+    ),
+    _Overlay(
+        "Mean end-to-end latency", "Mean over the events of each micro-batch.",
+        "duration", "latency", _column("end_to_end_latency_mean_s"),
+    ),
+)  # fmt: skip
+_WORK = (
+    _Overlay(
+        "Backlog", "Events created and not yet processed, right after each emission.",
+        "count", "events", _column("backlog_events"),
+    ),
+    _Overlay(
+        "Duration of micro-batches", "From start to end of each trigger.", "duration", "duration", _column("duration_s")
+    ),
+    _Overlay("Cores in use", "CPU time by elapsed time, over all processes of a run.", "number", "cores", _cores),
+)  # fmt: skip
 
 
 def _percentiles(runs: Sequence[RunSeries], names: Sequence[str], styles: Sequence[str]) -> Figure:
@@ -121,8 +145,7 @@ def _percentiles(runs: Sequence[RunSeries], names: Sequence[str], styles: Sequen
         title,
         "The share of measured events on the axis has at most this latency; lower is better."
         + _absent([names[number] for number, run in enumerate(runs) if not run.latency]),
-        canvas.x,
-        canvas.y,
+        canvas,
         "share of events",
         "latency",
         paths=tuple(canvas.line(xs, ys, styles[number]) for number, (xs, ys) in drawn),
@@ -135,32 +158,8 @@ def overlay_figures(
 ) -> list[Figure]:
     """Return the charts of a comparison; `names` and `styles` distinguish the runs, or groups of them."""
     styles = styles or [run_style(number) for number in range(len(runs))]
-    faint = "Faint: what is not measured (warm-up, cut and drain)."
     return [
-        _overlay(
-            runs, names, styles, "Processed rate",
-            f"Events of each micro-batch by the time since the emission before it. {faint}",
-            "rate", "events per second", _processed,
-        ),
-        _overlay(
-            runs, names, styles, "Mean end-to-end latency",
-            f"Mean over the events of each micro-batch. {faint}",
-            "duration", "latency", _column("end_to_end_latency_mean_s"),
-        ),
+        *(overlay.draw(runs, names, styles) for overlay in _RATES_AND_LATENCY),
         _percentiles(runs, names, styles),
-        _overlay(
-            runs, names, styles, "Backlog",
-            f"Events created and not yet processed, right after each emission. {faint}",
-            "count", "events", _column("backlog_events"),
-        ),
-        _overlay(
-            runs, names, styles, "Duration of micro-batches",
-            f"From start to end of each trigger. {faint}",
-            "duration", "duration", _column("duration_s"),
-        ),
-        _overlay(
-            runs, names, styles, "Cores in use",
-            f"CPU time by elapsed time, over all processes of a run. {faint}",
-            "number", "cores", _cores,
-        ),
-    ]  # fmt: skip
+        *(overlay.draw(runs, names, styles) for overlay in _WORK),
+    ]

@@ -42,8 +42,7 @@ def curve_figure(predictions: Sequence[Prediction]) -> Figure:
         title,
         "Predicted latency for every rate; between the dashed lines lie 90 % of the means that one new run would "
         f"measure. The limit is {limit.text(format_rate)}. Both axes are logarithmic.",
-        canvas.x,
-        canvas.y,
+        canvas,
         "offered rate",
         "end-to-end latency",
         paths=(

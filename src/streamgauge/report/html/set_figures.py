@@ -1,4 +1,4 @@
-"""The charts of sets of runs: the probes of a search, and the capacity by cores."""
+"""The charts of sets of runs: probes of a search, capacity by cores, predicted against measured latencies."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +17,8 @@ MAX_PROBE_TICKS = 12
 # From this ratio of the highest to the lowest rate on, a linear axis would squeeze the low ones together.
 WIDE = 8.0
 _NAMES = {"pass": "passes", "fail": "fails", "unknown": "no verdict"}
+# How far the step that is predicted lies from the one that was measured.
+_CASES = ("rate or trigger", "adjacent", "other")
 
 Probe = tuple[int, float, str, str]
 
@@ -91,8 +93,7 @@ def probe_figure(rows: Sequence[Mapping[str, Any]], bracket: Bracket) -> Figure:
     return Chart(
         title,
         "The rate of each probe, in their order; the highest sustained rate lies in the shaded interval. " + scale,
-        canvas.x,
-        canvas.y,
+        canvas,
         "probe",
         "offered rate",
         paths=tuple(_marks(canvas, probes)),
@@ -175,8 +176,7 @@ def capacity_figure(result: Mapping[str, Any]) -> Figure:
         title,
         "The highest rate that each number of cores reached, with its interval; without loss it would grow with the "
         "cores, as from the fewest of them. The law is Gunther's universal scalability law.",
-        canvas.x,
-        canvas.y,
+        canvas,
         "cores",
         "capacity",
         paths=(*lines, *_capacity_paths(canvas, rows)),
@@ -185,27 +185,46 @@ def capacity_figure(result: Mapping[str, Any]) -> Figure:
     )
 
 
-def _sustain_figures(set_: ReportedSet) -> list[Figure]:
-    return [probe_figure(*search_of(set_.stored))]
+def evaluation_figure(result: Mapping[str, Any]) -> Figure:
+    """Draw predicted against measured mean latencies; on the line they are the same."""
+    title = "Predicted against measured"
+    pairs = [pair for pair in items(result.get("pairs")) if pair.get("case") in _CASES]
+    points = []
+    for pair in pairs:
+        measured = number(mapping(pair.get("measured")).get("latency_mean_s"))
+        predicted = number(mapping(pair.get("predicted")).get("latency_mean_s"))
+        if measured and predicted and measured > 0 and predicted > 0:
+            points.append((str(pair.get("case")), measured, predicted))
+    if not points:
+        return Missing(title, "No pair has a latency.")
+    low = min(min(m, p) for _, m, p in points) / 1.1
+    high = max(max(m, p) for _, m, p in points) * 1.1
+    canvas = Canvas(log_axis(low, high, "duration"), log_axis(low, high, "duration"))
+    paths = [canvas.line([low, high], [low, high], "ideal")]
+    legend = [("the same", "ideal")]
+    for place, case in enumerate(_CASES):
+        own = [(m, p) for c, m, p in points if c == case]
+        if own:
+            paths.append(canvas.dots([m for m, _ in own], [p for _, p in own], f"mark {run_style(place)}"))
+            legend.append((case, run_style(place)))
+    return Chart(
+        title,
+        "Mean latency of every pair of steps; both axes are logarithmic.",
+        canvas,
+        "measured",
+        "predicted",
+        paths=tuple(paths),
+        legend=tuple(legend),
+    )
 
 
-def _scale_figures(set_: ReportedSet) -> list[Figure]:
-    return [capacity_figure(set_.result)]
-
-
-def _evaluate_figures(set_: ReportedSet) -> list[Figure]:
-    from streamgauge.report.html.evaluation import evaluation_figure
-
-    return [evaluation_figure(set_.result)]
-
-
-_KINDS: Mapping[str, Callable[[ReportedSet], list[Figure]]] = {
-    "sustain": _sustain_figures,
-    "scale": _scale_figures,
-    "evaluate": _evaluate_figures,
+_KINDS: Mapping[str, Callable[[ReportedSet], Figure]] = {
+    "sustain": lambda set_: probe_figure(*search_of(set_.stored)),
+    "scale": lambda set_: capacity_figure(set_.result),
+    "evaluate": lambda set_: evaluation_figure(set_.result),
 }
 
 
 def set_figures(set_: ReportedSet) -> list[Figure]:
     """Return the charts that a set has besides those of its runs."""
-    return _KINDS[set_.stored.kind](set_) if set_.stored.kind in _KINDS else []
+    return [_KINDS[set_.stored.kind](set_)] if set_.stored.kind in _KINDS else []

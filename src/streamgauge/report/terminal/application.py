@@ -11,15 +11,7 @@ from rich.text import Text
 from streamgauge.prototype.graph.application import Application, PrototypeTask, Source
 from streamgauge.prototype.graph.costs import Costs
 from streamgauge.prototype.graph.layout import lay_out
-from streamgauge.report.content.application import (
-    COMPONENT_COLUMNS,
-    TUPLES_MEANING,
-    component_facts,
-    component_rows,
-    parents_text,
-    stage_rows,
-    total_rows,
-)
+from streamgauge.report.content import application as words
 from streamgauge.report.terminal.console import CleanConsole, bullets, console, key_values, plain_table
 from streamgauge.report.terminal.graph import Label, draw_graph
 
@@ -32,7 +24,7 @@ _ASCII = str.maketrans({"─": "-", "│": "|", "▼": "v", "µ": "u", "→": ">
 def _labels(costs: Costs) -> dict[str, Label]:
     return {
         one.name: Label(
-            one.name, tuple(component_facts(one, costs)), "" if isinstance(one, Source) else one.routing
+            one.name, tuple(words.component_facts(one, costs)), "" if isinstance(one, Source) else one.routing
         )
         for one in costs.application.components
     }  # fmt: skip
@@ -42,25 +34,25 @@ def _print_list(costs: Costs, out: Console) -> None:
     """Print the components below each other, for want of room."""
     for component in costs.application.components:
         out.print(Text(f"{component.level}  {component.name}", style="bold"))
-        lines = [", ".join(component_facts(component, costs))]
+        lines = [", ".join(words.component_facts(component, costs))]
         if isinstance(component, PrototypeTask):
-            lines.append(f"from {parents_text(component)}")
+            lines.append(f"from {words.parents_text(component)}")
         out.print(Padding(Text("\n".join(lines)), (0, 0, 0, 3)))
 
 
 def _print_components(costs: Costs, out: Console) -> None:
     table = plain_table()
     table.padding = (0, 1)
-    rows = component_rows(costs)
+    rows = words.component_rows(costs)
     is_long = max(cell_len(row[0]) for row in rows) > LONG_NAME
     table.add_column("component", overflow="fold", no_wrap=not is_long)
-    for name in COMPONENT_COLUMNS[1:-1]:
+    for name in words.COMPONENT_COLUMNS[1:-1]:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(COMPONENT_COLUMNS[-1], overflow="fold")
+    table.add_column(words.COMPONENT_COLUMNS[-1], overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
     out.print(table)
-    out.print(Text(f"{COMPONENT_COLUMNS[3]}: {TUPLES_MEANING}", style="dim"))
+    out.print(Text(f"{words.COMPONENT_COLUMNS[3]}: {words.TUPLES_MEANING}", style="dim"))
 
 
 def _print(costs: Costs, warnings: Sequence[str], out: Console) -> None:
@@ -75,13 +67,13 @@ def _print(costs: Costs, warnings: Sequence[str], out: Console) -> None:
     if out.width >= LEAST_TABLE_WIDTH:
         _print_components(costs, out)
         out.print()
-    rows = total_rows(costs)
+    rows = words.total_rows(costs)
     if costs.total_cpu_us is None:
         rows.append(("CPU time", "unknown; `streamgauge prototype calibrate` measures what a cycle takes here"))
     out.print(key_values(rows))
     out.print()
     out.print(Text("a micro-batch on Spark", style="bold"))
-    out.print(key_values(stage_rows(costs)))
+    out.print(key_values(words.stage_rows(costs)))
     if warnings:
         out.print()
         out.print(bullets(warnings, "!", style="yellow"))
