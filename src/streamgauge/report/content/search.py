@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from streamgauge.measure import scatter
 from streamgauge.measure.search import Bracket, Search
-from streamgauge.units import format_rate
+from streamgauge.units import format_duration, format_rate
 
 
 def in_words(bracket: Bracket) -> str:
@@ -47,3 +47,14 @@ def probability_in_words(search: Search) -> str:
         return "unknown: fewer than two probes show a capacity, so its scatter cannot be measured"
     percent = min(99, max(1, round(100 * probability)))
     return f"the true capacity is in this interval with about {percent} %, from a scatter of {100 * deviation:.2g} %"
+
+
+def search_facts(bracket: Bracket, search: Search | None, probes: int, spent_s: float) -> list[tuple[str, str]]:
+    """Return what a search found, as names and texts; without `search` its scatter is not known."""
+    facts = [
+        ("sustained", in_words(bracket)),
+        ("capacity", scatter_in_words(search.capacities_per_s) if search else ""),
+        ("confidence", probability_in_words(search) if search else ""),
+        ("took", f"{probes} probes, {format_duration(spent_s)}"),
+    ]
+    return [(name, text) for name, text in facts if text]

@@ -14,7 +14,7 @@ from streamgauge.errors import StreamgaugeError
 from streamgauge.measure.search import Bracket, Search
 from streamgauge.metrics import METRIC
 from streamgauge.report.content.model_sets import describe_calibration, describe_evaluation
-from streamgauge.report.content.search import in_words, probability_in_words, scatter_in_words
+from streamgauge.report.content.search import search_facts
 from streamgauge.report.content.series import Mark
 from streamgauge.report.content.set_tables import (
     VERDICTS,
@@ -130,15 +130,8 @@ def _sustain(set_: ReportedSet, runs: Runs) -> ReportedSet:
     # Its name in earlier versions.
     limit = configuration.get("limit", configuration.get("latency"))
     search = _search(set_.stored)
-    scatter = scatter_in_words(search.capacities_per_s if search else [])
-    confidence = probability_in_words(search) if search else ""
-    lines = [
-        ("sustained", in_words(bracket)),
-        *([("latency limit", str(limit))] if limit else []),
-        *([("capacity", scatter)] if scatter else []),
-        *([("confidence", confidence)] if confidence else []),
-        ("took", f"{len(probes)} probes, {format_duration(spent_s)}"),
-    ]
+    lines = search_facts(bracket, search, len(probes), spent_s)
+    lines[1:1] = [("latency limit", str(limit))] if limit else []
     rows = tuple(
         (
             Cell(str(place)),
@@ -182,6 +175,13 @@ def _interval(low: Any, high: Any) -> str:
     return "unknown" if None in known else f"{format_rate(known[0] or 0.0)} to {format_rate(known[1] or 0.0)}"
 
 
+def _core_cells(row: Mapping[str, Any]) -> list[Cell]:
+    """Return the setting of a run or of a capacity, and its rate."""
+    cores, partitions = _text(row.get("cores"), "{:g}".format), row.get("shuffle_partitions")
+    rate = _text(row.get("rate_per_s"), format_rate)
+    return [Cell(cores), Cell("one per core" if partitions is None else str(partitions)), Cell(rate)]
+
+
 def _scale(set_: ReportedSet, _: Runs) -> ReportedSet:
     result = set_.result
     capacity = SetTable(
@@ -189,9 +189,7 @@ def _scale(set_: ReportedSet, _: Runs) -> ReportedSet:
         ("cores", "shuffle partitions", "capacity", "interval", "speed-up", "efficiency", "runs"),
         tuple(
             (
-                Cell(_text(row.get("cores"), "{:g}".format)),
-                Cell("one per core" if row.get("shuffle_partitions") is None else str(row["shuffle_partitions"])),
-                Cell(_text(row.get("rate_per_s"), format_rate)),
+                *_core_cells(row),
                 Cell(_interval(row.get("low_per_s"), row.get("high_per_s"))),
                 Cell(_text(row.get("speed_up"), "{:.2f}".format)),
                 Cell(_text(row.get("efficiency"), "{:.0%}".format)),
@@ -205,13 +203,7 @@ def _scale(set_: ReportedSet, _: Runs) -> ReportedSet:
         "Runs",
         ("cores", "shuffle partitions", "rate", "verdict", "run"),
         tuple(
-            (
-                Cell(_text(point.get("cores"), "{:g}".format)),
-                Cell("one per core" if point.get("shuffle_partitions") is None else str(point["shuffle_partitions"])),
-                Cell(_text(point.get("rate_per_s"), format_rate)),
-                _verdict(point.get("verdict")),
-                _run_cell(point.get("run_id")),
-            )
+            (*_core_cells(point), _verdict(point.get("verdict")), _run_cell(point.get("run_id")))
             for point in items(result.get("points"))
         ),
         words_at_end=2,
@@ -227,9 +219,9 @@ def _affected(set_: ReportedSet, runs: Runs, spans: Sequence[Mark]) -> ReportedS
     return replace(set_, sections=tuple(shown), spans={run.run_id: tuple(spans) for run in shown})
 
 
-def _span(name: str, start_s: float | None, end_s: float | None) -> list[Mark]:
-    is_span = start_s is not None and end_s is not None and end_s > start_s
-    return [Mark(name, start_s or 0.0, end_s or 0.0)] if is_span else []
+def _span(name: str, start: Any, end: Any) -> list[Mark]:
+    start_s, end_s = number(start), number(end)
+    return [] if start_s is None or end_s is None or end_s <= start_s else [Mark(name, start_s, end_s)]
 
 
 def _surge(set_: ReportedSet, runs: Runs) -> ReportedSet:
@@ -247,7 +239,7 @@ def _surge(set_: ReportedSet, runs: Runs) -> ReportedSet:
             ("time_to_recover_s", "recovered", lambda v: f"{format_duration(v)} after the spike ended"),
         ),
     )
-    spike = _span("spike", number(result.get("spike_start_s")), number(result.get("spike_end_s")))
+    spike = _span("spike", result.get("spike_start_s"), result.get("spike_end_s"))
     return _affected(replace(set_, facts=tuple(lines)), runs, spike)
 
 
@@ -279,7 +271,7 @@ def _fault(set_: ReportedSet, runs: Runs) -> ReportedSet:
         lines.insert(0, ("sink", f"{result['sink']}, {result.get('guarantee') or 'unknown'}"))
     if result.get("caught_up_reason"):
         lines.append(("catching up", str(result["caught_up_reason"])))
-    down = _span("down", number(result.get("killed_at_s")), number(result.get("restarted_at_s")))
+    down = _span("down", result.get("killed_at_s"), result.get("restarted_at_s"))
     return _affected(replace(set_, facts=tuple(lines)), runs, down)
 
 
@@ -391,11 +383,7 @@ def _order_rows(rows: Sequence[Mapping[str, Any]]) -> SetTable:
         "Orders",
         ("order", "verdict", "why"),
         tuple(
-            (
-                Cell(str(row.get("text") or "unknown")),
-                _verdict(row.get("verdict")),
-                Cell(_reasons(row.get("reason"))),
-            )
+            (Cell(str(row.get("text") or "unknown")), _verdict(row.get("verdict")), Cell(_reasons(row.get("reason"))))
             for row in rows
         ),
         "An order passes when the medians over the runs have it and the difference is shown at 95 % confidence; with "

@@ -18,13 +18,9 @@ _BADGES = {"better": "pass", "no change": "pass", "worse": "fail", "mixed": "fai
 
 @dataclass(frozen=True)
 class ForestRow:
-    """One metric; places are shares of the width, None where nothing is known."""
+    """One metric, with the cells that the terminal has; places are shares of the width, None where nothing is known."""
 
-    name: str
-    a: str
-    b: str
-    change: str
-    interval: str
+    cells: tuple[str, ...]
     decision: str
     style: str
     at: float
@@ -34,24 +30,23 @@ class ForestRow:
 
 @dataclass(frozen=True)
 class Forest:
-    """All metrics of one pair on one axis of change."""
+    """All metrics of one pair on one axis of change; `basis` says by which rule it was judged."""
 
-    a: str
-    b: str
-    a_label: str
-    b_label: str
-    verdict: str
-    words: tuple[str, ...]
+    pair: "Comparison"
+    basis: str
     axis: Axis
     rows: tuple[ForestRow, ...]
-    differences: tuple[str, ...]
-    warnings: tuple[str, ...]
-    basis: str
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Both sides."""
+        pair = self.pair
+        return text.side_name(pair.labels[0], pair.a.name), text.side_name(pair.labels[1], pair.b.name)
 
     @property
     def badge(self) -> str:
         """The verdict whose colour fits."""
-        return _BADGES.get(self.verdict, "unknown")
+        return _BADGES.get(self.pair.verdict, "unknown")
 
 
 def _axis(metrics: Sequence["MetricChange"]) -> Axis:
@@ -65,13 +60,8 @@ def _axis(metrics: Sequence["MetricChange"]) -> Axis:
 
 def _row(metric: "MetricChange", axis: Axis) -> ForestRow:
     low, high = metric.low, metric.high
-    title, a, b, change, interval, _ = text.row(metric)
     return ForestRow(
-        title,
-        a,
-        b,
-        change,
-        interval,
+        text.row(metric),
         metric.decision,
         "undecided" if metric.better is None else "better" if metric.better else "worse",
         axis.place(metric.change),
@@ -80,23 +70,10 @@ def _row(metric: "MetricChange", axis: Axis) -> ForestRow:
     )
 
 
-def _forest(pair: "Comparison", basis: str) -> Forest:
-    """Draw one pair of groups; `basis` says by which rule it was judged."""
-    axis = _axis(pair.metrics)
-    return Forest(
-        text.side_name(pair.labels[0], pair.a.name),
-        text.side_name(pair.labels[1], pair.b.name),
-        *pair.labels,
-        pair.verdict,
-        pair.words,
-        axis,
-        tuple(_row(metric, axis) for metric in pair.metrics),
-        tuple(map(str, pair.differences)),
-        pair.warnings,
-        basis,
-    )
-
-
 def forests(found: "Comparisons") -> list[Forest]:
     """Draw all pairs of groups."""
-    return [_forest(pair, found.basis(pair)) for pair in found.comparisons]
+    drawn = []
+    for pair in found.comparisons:
+        axis = _axis(pair.metrics)
+        drawn.append(Forest(pair, found.basis(pair), axis, tuple(_row(metric, axis) for metric in pair.metrics)))
+    return drawn

@@ -6,10 +6,10 @@ from rich.console import Console
 
 from streamgauge.experiments.sustain import Sustained
 from streamgauge.report.content.command import command_lines
-from streamgauge.report.content.search import in_words, probability_in_words, scatter_in_words
+from streamgauge.report.content.search import search_facts
 from streamgauge.report.terminal.console import console, key_values, plain_table, print_verdict, verdict_text
 from streamgauge.store import open_member
-from streamgauge.units import format_duration, format_rate
+from streamgauge.units import format_rate
 
 # A probe need not have enough micro-batches for a steady state, but a run has, and in a longer one slow moments of the
 # machine weigh less.
@@ -20,14 +20,10 @@ def print_search(found: Sustained, out: Console | None = None) -> None:
     """Print the interval, why the search ended, and the probes in their order."""
     out = out or console()
     print_verdict(out, found.verdict, found.workload)
-    facts = [
-        ("sustained", in_words(found.search.bracket)),
-        ("search", found.search.reason or "goes on"),
-        ("capacity", scatter_in_words(found.search.capacities_per_s)),
-        ("confidence", probability_in_words(found.search)),
-        ("took", f"{len(found.search.probes)} probes, {format_duration(found.search.spent_s)}"),
-    ]
-    out.print(key_values((name, text) for name, text in facts if text))
+    search = found.search
+    facts = search_facts(search.bracket, search, len(search.probes), search.spent_s)
+    facts.insert(1, ("search", search.reason or "goes on"))
+    out.print(key_values(facts))
     out.print()
     rows = [
         (
@@ -37,7 +33,7 @@ def print_search(found: Sustained, out: Console | None = None) -> None:
             probe.reasons[0] if probe.reasons else "",
             probe.run_id or "",
         )
-        for number, probe in enumerate(found.search.probes, 1)
+        for number, probe in enumerate(search.probes, 1)
     ]
     out.print(plain_table(("probe", "rate", "verdict", "why", "run"), rows, numbers=("probe", "rate")))
     out.print()
