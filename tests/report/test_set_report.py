@@ -164,7 +164,7 @@ def test_scaling_shows_capacity_against_cores_with_law_and_ideal(root):
         e["text"] for e in chart["elements"] if e["tag"] == "title"
     ]
     assert "1 one per core 1M/s 900k/s to 1.1M/s 1.00 100% 3" in page.words()
-    assert "2 one per core 1.8M/s unknown 1.80 90% 1" in page.words()
+    assert "2 one per core 1.8M/s one run 1.80 90% 1" in page.words()
     assert "the machine was not idle" in page.words()
 
 

@@ -46,7 +46,8 @@ def _load(configuration: Mapping[str, Any], s: Summary) -> str:
     return f"{arrivals}, {format_rate(mean_per_s)} on average in the measured time"
 
 
-def _time(configuration: Mapping[str, Any]) -> str:
+def time_text(configuration: Mapping[str, Any]) -> str:
+    """Write how long the parts of a run are."""
     values = [configuration.get(name) for name in ("warmup_s", "duration_s", "drain_s")]
     warmup, measured, drain = ("unknown" if value is None else format_duration(value) for value in values)
     return f"{warmup} warm-up, {measured} measured, at most {drain} drain"
@@ -106,7 +107,7 @@ def what_was_run(stored: StoredRun, s: Summary) -> list[tuple[str, str]]:
         rows += _observed(stored, configuration)
         rows.append(("Spark", _spark(configuration, environment, s)))
     elif configuration:
-        rows += [("load", _load(configuration, s)), ("time", _time(configuration))]
+        rows += [("load", _load(configuration, s)), ("time", time_text(configuration))]
         rows.append(("Spark", _spark(configuration, environment, s)))
     else:
         rows.append(("load", "unknown: the settings are not stored"))

@@ -170,9 +170,12 @@ def _law_facts(law: Mapping[str, Any]) -> list[tuple[str, str]]:
     return [*lines, *([("law", str(law["reason"]))] if law.get("reason") else [])]
 
 
-def _interval(low: Any, high: Any) -> str:
-    known = number(low), number(high)
-    return "unknown" if None in known else f"{format_rate(known[0] or 0.0)} to {format_rate(known[1] or 0.0)}"
+def capacity_interval(row: Mapping[str, Any]) -> str:
+    """Write the interval of a capacity, which a single run does not have."""
+    low, high = number(row.get("low_per_s")), number(row.get("high_per_s"))
+    if low is None or high is None:
+        return "one run" if row.get("runs") == 1 else "unknown"
+    return f"{format_rate(max(0.0, low))} to {format_rate(high)}"
 
 
 def _core_cells(row: Mapping[str, Any]) -> list[Cell]:
@@ -190,7 +193,7 @@ def _scale(set_: ReportedSet, _: Runs) -> ReportedSet:
         tuple(
             (
                 *_core_cells(row),
-                Cell(_interval(row.get("low_per_s"), row.get("high_per_s"))),
+                Cell(capacity_interval(row)),
                 Cell(_text(row.get("speed_up"), "{:.2f}".format)),
                 Cell(_text(row.get("efficiency"), "{:.0%}".format)),
                 Cell(_text(row.get("runs"), "{:g}".format)),

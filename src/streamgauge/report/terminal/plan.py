@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from streamgauge.report.content.configuration import time_text, trigger_text
 from streamgauge.report.terminal.console import bullets, console, key_values
 from streamgauge.units import format_count, format_duration, format_rate
 
@@ -18,8 +19,7 @@ def _time(settings: Mapping[str, Any]) -> str:
     if settings["load"] == "offline":
         share = settings["warmup_s"] / (settings["warmup_s"] + settings["duration_s"])
         return f"the first {share:.0%} of the events are warm-up"
-    warmup, measured, drain = (format_duration(settings[name]) for name in ("warmup_s", "duration_s", "drain_s"))
-    return f"{warmup} warm-up, {measured} measured, at most {drain} drain"
+    return time_text(settings)
 
 
 def _load(plan: Mapping[str, Any]) -> str:
@@ -43,9 +43,8 @@ def _takes(plan: Mapping[str, Any]) -> str:
 
 
 def _spark(plan: Mapping[str, Any]) -> str:
-    trigger_s = plan["settings"]["trigger_s"]
-    trigger = format_duration(trigger_s) if trigger_s else "as fast as possible"
-    return f"{plan['settings']['master']}, trigger {trigger}, output mode {plan['output_mode'] or 'found by trial'}"
+    trigger, mode = trigger_text(plan["settings"]["trigger_s"]), plan["output_mode"] or "found by trial"
+    return f"{plan['settings']['master']}, trigger {trigger}, output mode {mode}"
 
 
 def print_plan(plan: Mapping[str, Any], out: Console | None = None) -> None:

@@ -3,16 +3,11 @@
 from rich.console import Console
 from rich.table import Table
 
-from streamgauge.experiments.scale import CapacityPoint, Scale
+from streamgauge.experiments.scale import Scale
 from streamgauge.measure import Scalability
+from streamgauge.report.content.sets import capacity_interval
 from streamgauge.report.terminal.console import bullets, console, key_values, plain_table, print_verdict
 from streamgauge.units import format_count, format_rate
-
-
-def _interval(capacity: CapacityPoint) -> str:
-    if capacity.low_per_s is None or capacity.high_per_s is None:
-        return "one run"
-    return f"{format_rate(max(0.0, capacity.low_per_s))} to {format_rate(capacity.high_per_s)}"
 
 
 def law_in_words(law: Scalability) -> str:
@@ -37,7 +32,8 @@ def _table(found: Scale) -> Table:
     rows = []
     for c in found.capacities:
         settings = (str(c.cores), *([str(c.shuffle_partitions)] if with_partitions else []))
-        rows.append((*settings, format_rate(c.rate_per_s), _interval(c), f"{c.speed_up:.2f}", f"{c.efficiency:.0%}"))
+        rate, interval = format_rate(c.rate_per_s), capacity_interval(vars(c))
+        rows.append((*settings, rate, interval, f"{c.speed_up:.2f}", f"{c.efficiency:.0%}"))
     return plain_table(names, rows, numbers=names)
 
 
