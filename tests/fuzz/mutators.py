@@ -98,11 +98,14 @@ TEXT: tuple[Mutator, ...] = (*BYTES, shuffle_lines, shuffle_lines)
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield every container and key in a document."""
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in pairs:
-        yield value, key
-        yield from _places(inner)
+    """Yield every container and key in a document, which may be nested deeper than Python's stack."""
+    waiting = [value]
+    while waiting:
+        container = waiting.pop()
+        keys = container if isinstance(container, dict) else range(len(container) if isinstance(container, list) else 0)
+        for key in keys:
+            yield container, key
+            waiting.append(container[key])
 
 
 def hostile_value(old: Any, rng: Random) -> Any:
