@@ -2,6 +2,7 @@
 
 import re
 import sys
+from contextlib import nullcontext
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -11,10 +12,13 @@ from streamgauge.engine.engine import Engine, Query, Session, conforming, find_e
 from streamgauge.engine.fake import FakeEngine, FakeQuery, FakeSession
 from streamgauge.engine.spark.engine import OpenSpark, SparkEngine
 from streamgauge.engine.spark.query import Query as SparkQuery
-from streamgauge.errors import EnvironmentNotReadyError, InvalidExperimentError, UsageError
+from streamgauge.errors import EnvironmentNotReadyError, InvalidExperimentError, RunFailedError, UsageError
 from streamgauge.experiments.verify_all import verify
 from streamgauge.faults.fault import fault
+from streamgauge.running import lifecycle
+from streamgauge.running.lifecycle import run
 from streamgauge.settings.run_settings import parse_settings
+from streamgauge.store import open_run
 from streamgauge.verdict import Verdict
 
 
@@ -112,6 +116,43 @@ def test_a_module_that_cannot_be_imported_is_a_broken_engine(monkeypatch):
     monkeypatch.setattr(engine, "entry_points", lambda **_: [entry])
     with pytest.raises(EnvironmentNotReadyError, match="ImportError: no flow here"):
         find_engine("flow")
+
+
+class BrokenSession(FakeSession):
+    def start(self, order, receive):  # noqa: ARG002
+        raise ZeroDivisionError("planted")
+
+
+class BrokenEngine(FakeEngine):
+    def open(self, settings, *, scratch, log, clock, measured=True):  # noqa: ARG002
+        return nullcontext(BrokenSession(self, 1, scratch, clock))
+
+
+def test_an_engine_that_raises_in_the_middle_of_a_run_fails_the_run_by_name(monkeypatch, tmp_path):
+    plugged(monkeypatch, lambda _: BrokenEngine(name="planted"))
+    said = re.escape("the engine planted failed with ZeroDivisionError: planted")
+    with pytest.raises(RunFailedError, match=said) as caught:
+        run("ysb", engine="planted", duration="5s", runs=tmp_path)
+    assert caught.value.exit_code == 5
+    assert f"{__file__}:" in caught.value.where
+    assert open_run(tmp_path, caught.value.run_id).status == "failed"
+
+
+def test_a_bug_of_ours_under_a_plugged_in_engine_stays_a_bug(monkeypatch, tmp_path):
+    class Other(FakeEngine):
+        pass
+
+    plugged(monkeypatch, lambda _: Other(name="planted"))
+    monkeypatch.setattr(Other, "__module__", "other_package")
+    monkeypatch.setattr(lifecycle, "start_query", fails)
+    with pytest.raises(ZeroDivisionError):
+        run("ysb", engine="planted", duration="5s", runs=tmp_path)
+
+
+def test_an_engine_of_ours_keeps_the_traceback_of_its_bugs(monkeypatch, tmp_path):
+    monkeypatch.setattr(FakeSession, "start", BrokenSession.start)
+    with pytest.raises(ZeroDivisionError):
+        run("ysb", engine="fake", duration="5s", runs=tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,14 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from inspect import getattr_static
 from pathlib import Path
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from streamgauge.arrivals import Schedule
 from streamgauge.clock import Clock
 from streamgauge.connectors.kafka.options import KafkaPlace
 from streamgauge.connectors.kafka.topic import Topic
-from streamgauge.errors import EnvironmentNotReadyError, StreamgaugeError, UsageError, closest
+from streamgauge.errors import EnvironmentNotReadyError, RunFailedError, StreamgaugeError, UsageError, closest
 from streamgauge.events import Parameters
 from streamgauge.measure.records import ClockOffset, ExecutorUse, LostExecutor, ResourceSample, TaskRecord
 from streamgauge.settings.run_settings import RunSettings
@@ -359,6 +360,37 @@ def _has(found: Any, member: str) -> bool:
 
 
 @contextmanager
+def failing_by_name(engine: Engine) -> Iterator[None]:
+    """Fail the run, by the name of the engine, where code of a plug-in raises what no run expects; our bugs pass."""
+    try:
+        yield
+    except StreamgaugeError:
+        raise
+    except Exception as error:
+        where = _line_of(engine, error)
+        if where is None:
+            raise
+        raise RunFailedError(
+            f"the engine {engine.name} failed with {type(error).__name__}: {error}",
+            where=where,
+            remedy="report it to the authors of the engine",
+        ) from error
+
+
+def _line_of(engine: Engine, error: Exception) -> str | None:
+    """Return the innermost line of a plug-in that an error has passed; None where it has passed none."""
+    if engine.name in _OWN:
+        return None
+    module = type(engine).__module__
+    package = ".".join(module.split(".")[: 3 if module.startswith(f"{__package__}.") else 1])
+    found = None
+    for frame, line in walk_tb(error.__traceback__):
+        if f"{frame.f_globals.get('__name__')}.".startswith(f"{package}."):
+            found = f"{frame.f_code.co_filename}:{line}"
+    return found
+
+
+@contextmanager
 def temporary_folder() -> Iterator[tuple[Path, Path]]:
     """Yield a folder that goes in the end, and the engine's log in it; after an error that names it the log is kept."""
     with tempfile.TemporaryDirectory(prefix="streamgauge-", ignore_cleanup_errors=True) as scratch:
@@ -380,6 +412,7 @@ def temporary_session(
 ) -> Iterator[Session]:
     """Open a session whose scratch folder goes with it."""
     with (
+        failing_by_name(engine),
         temporary_folder() as (scratch, log),
         engine.open(settings, scratch=scratch, log=log, clock=clock, measured=measured) as opened,
     ):

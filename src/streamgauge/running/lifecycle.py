@@ -16,7 +16,7 @@ from streamgauge.conclude.evidence import Evidence, GeneratorCost, Maximum
 from streamgauge.conclude.summary import conclusion_of
 from streamgauge.conclude.tables import batches_table, explored_table, latency_table
 from streamgauge.conclude.verification import Verification
-from streamgauge.engine.engine import Query, QueryOrder, Session, conforming, find_engine
+from streamgauge.engine.engine import Query, QueryOrder, Session, conforming, failing_by_name, find_engine
 from streamgauge.errors import RunFailedError, StreamgaugeError
 from streamgauge.events import Parameters
 from streamgauge.lookup import is_user_function, resolve_workload
@@ -159,7 +159,7 @@ def _timing(settings: RunSettings) -> Timing:
 def execute(state: RunState) -> Run:
     """Make a run, and store it whatever happens."""
     create(state)
-    with stored_failure(state):
+    with stored_failure(state), failing_by_name(state.engine):
         evidence = measure(state)
     return conclude(state, evidence)
 
