@@ -119,6 +119,15 @@ def test_a_plan_is_printed_with_units():
     assert "local[2], trigger 500 ms, output mode update" in text
 
 
+def test_a_plan_names_an_engine_that_is_not_spark():
+    plan = make_plan("ysb", engine="fake(capacity=100k)", trigger="1s")
+    text = printed(print_plan, plan)
+    assert "fake(capacity=100k), trigger 1 s, output mode update" in text
+    assert "Spark" not in text
+    assert plan["engine"] == "fake"
+    assert make_plan("ysb")["engine"] == "spark"
+
+
 def test_a_plan_for_a_cluster_says_what_is_decided_later():
     text = printed(print_plan, make_plan("ysb", master="yarn", max_rows_per_batch="5k"))
     assert "source one per core, shuffle one per core" in text

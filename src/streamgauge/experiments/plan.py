@@ -1,12 +1,13 @@
 """What a run would do: settings, events, limits and time, worked out without Spark."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack
 
+from streamgauge.engine.engine import find_engine
 from streamgauge.running.explore import SHARE, explores
 from streamgauge.running.lifecycle import prepare
+from streamgauge.running.modes import local_slots
 from streamgauge.secrets import mask_secrets
 from streamgauge.settings.keywords import RunKeywords
 from streamgauge.settings.run_settings import RunSettings
@@ -30,13 +31,13 @@ def make_plan(
 ) -> dict[str, Any]:
     """Work out a run; arguments as for `run`. No code of the user is executed."""
     chosen, checked, parsed = prepare(workload, settings, import_code=False)
-    local = re.fullmatch(r"local\[(\d+)\]", parsed.master)
-    cores = int(local.group(1)) if local else None
+    cores = local_slots(parsed)
     schedule = parsed.law.schedule(parsed.load_s)
     explored_s = SHARE * parsed.duration_s if explores(parsed, chosen) else 0.0
     return {
         "workload": chosen.name,
         "question": chosen.question,
+        "engine": find_engine(parsed.engine).name,
         "parameters": {name: getattr(checked, name) for name in type(checked).model_fields},
         "settings": parsed.document() | {"conf": mask_secrets(parsed.conf)},
         "cores": cores,

@@ -42,9 +42,12 @@ def _takes(plan: Mapping[str, Any]) -> str:
     return f"about {format_duration(plan['expected_duration_s'])}, {longest} when overloaded"
 
 
-def _spark(plan: Mapping[str, Any]) -> str:
-    trigger, mode = trigger_text(plan["settings"]["trigger_s"]), plan["output_mode"] or "found by trial"
-    return f"{plan['settings']['master']}, trigger {trigger}, output mode {mode}"
+def _engine(plan: Mapping[str, Any]) -> tuple[str, str]:
+    settings = plan["settings"]
+    query = f"trigger {trigger_text(settings['trigger_s'])}, output mode {plan['output_mode'] or 'found by trial'}"
+    if plan["engine"] == "spark":
+        return "Spark", f"{settings['master']}, {query}"
+    return "engine", f"{settings['engine']}, {query}"
 
 
 def print_plan(plan: Mapping[str, Any], out: Console | None = None) -> None:
@@ -58,7 +61,7 @@ def print_plan(plan: Mapping[str, Any], out: Console | None = None) -> None:
         ("time", _time(settings)),
         ("events", f"{plan['events']:,} in all, {plan['events_measured']:,} measured"),
         ("parameters", ", ".join(f"{k}={v}" for k, v in plan["parameters"].items()) or "none"),
-        ("Spark", _spark(plan)),
+        _engine(plan),
         ("partitions", f"source {source}, shuffle {shuffle}"),
         ("admission", f"{format_count(limit)} events per micro-batch" if limit else f"adapts to batches of {target}"),
         ("takes", _takes(plan)),
