@@ -5,7 +5,7 @@ import pytest
 
 from streamgauge.model import OutputCurve, TaskCost, contention
 from streamgauge.model.state import StateGrowth
-from streamgauge.model.windows import append_delay_s, closings, count_window_delay_s, windows_alive
+from streamgauge.model.windows import closings
 
 
 def test_a_task_waits_and_works():
@@ -36,26 +36,6 @@ def test_every_window_end_is_passed_once():
 
 def test_a_watermark_that_stands_closes_nothing():
     assert closings([5.0, 4.0], [5.0, 5.0], 1.0).tolist() == [0.0, 0.0]
-
-
-def test_a_record_waits_for_its_window_as_a_draw_says():
-    rng = np.random.default_rng(4)
-    length, delay, period = 10.0, 2.0, 1.5
-    at = rng.random(200_000) * length
-    # The first look at or after the watermark has passed, and one micro-batch more.
-    seen = rng.random(200_000) * period
-    assert append_delay_s(length_s=length, delay_s=delay, period_s=period) == pytest.approx(
-        np.mean(length - at + delay + seen + period), rel=0.005
-    )
-
-
-def test_a_record_waits_for_half_of_the_others_of_its_count_window():
-    rate, count = 4.0, 9
-    assert count_window_delay_s(count=count, rate_per_s=rate) == pytest.approx(np.mean(np.arange(count)) / rate)
-
-
-def test_more_windows_are_alive_the_longer_they_wait():
-    assert windows_alive(length_s=10, slide_s=2, delay_s=4, period_s=0) == 7
 
 
 def test_state_grows_until_events_are_evicted():

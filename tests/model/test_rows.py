@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamgauge.model import Keys, OutputCurve, distinct_keys, fold, partition_of, spark_hash
+from streamgauge.model import Keys, OutputCurve, fold, partition_of, spark_hash
 from streamgauge.model.rows import is_exact_fold
 
 WEIGHTS = np.array([6, 4, 3, 3, 2, 2, 2, 2, *[1] * 8]) / 32
@@ -71,23 +71,10 @@ def test_only_divisors_fold_exactly():
     assert [p for p in range(1, 13) if is_exact_fold(12, p)] == [1, 2, 3, 4, 6, 12]
 
 
-def test_different_keys_among_rows_are_the_published_numbers():
-    assert distinct_keys(WEIGHTS, [5, 10, 50, 100]).round(4).tolist() == [4.1879, 6.9426, 14.1898, 15.6592]
-
-
-def test_different_keys_are_those_of_a_draw():
-    rng = np.random.default_rng(11)
-    drawn = [len(np.unique(rng.choice(16, 20, p=WEIGHTS))) for _ in range(4000)]
-    assert distinct_keys(WEIGHTS, 20) == pytest.approx(np.mean(drawn), abs=0.1)
-
-
-def test_no_rows_have_no_keys_and_a_single_key_is_met_at_once():
-    assert distinct_keys([1.0], [0, 1, 5]).tolist() == [0.0, 1.0, 1.0]
-
-
 def test_the_output_curve_is_the_number_of_keys_that_are_equally_likely():
     rows = np.array([10.0, 500.0, 2000.0, 50_000.0])
-    assert OutputCurve(1.0, 1000.0)(rows) == pytest.approx(distinct_keys(np.ones(1000), rows), rel=0.002)
+    expected = 1000 * (1 - (1 - 1 / 1000) ** rows)
+    assert OutputCurve(1.0, 1000.0)(rows) == pytest.approx(expected, rel=0.002)
 
 
 def test_an_output_without_end_is_a_line():

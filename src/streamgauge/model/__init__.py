@@ -7,9 +7,9 @@ from streamgauge.model.keys import explained_stages, with_keys
 from streamgauge.model.prediction import Estimate, Prediction, predict
 from streamgauge.model.query import Noise, QueryModel, Settings, StageModel
 from streamgauge.model.queue import QueueResult, TupleGate, simulate_queue
-from streamgauge.model.rows import Keys, OutputCurve, distinct_keys, fold, partition_of, spark_hash
+from streamgauge.model.rows import Keys, OutputCurve, fold, partition_of, spark_hash
 from streamgauge.model.sample import RunFacts, RunSample, make_sample
-from streamgauge.model.schedule import graham_bounds, makespan
+from streamgauge.model.schedule import makespan
 from streamgauge.model.simulator import Simulation, simulate
 from streamgauge.model.stability import BatchLine, CapacityModel
 from streamgauge.model.trigger import ArrivalCurve, next_start
@@ -36,11 +36,9 @@ __all__ = [
     "StageModel",
     "TaskCost",
     "contention",
-    "distinct_keys",
     "explained_stages",
     "fit_model",
     "fold",
-    "graham_bounds",
     "make_sample",
     "makespan",
     "next_start",

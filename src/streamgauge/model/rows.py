@@ -140,20 +140,6 @@ def is_exact_fold(measured: int, partitions: int) -> bool:
     return measured % partitions == 0
 
 
-def distinct_keys(weights: npt.ArrayLike, rows: npt.ArrayLike) -> Floats:
-    """Return how many different keys are expected among rows: the sum of 1 - (1 - w)^n over all keys.
-
-    >>> distinct_keys([0.5, 0.5], [1, 2]).tolist()
-    [1.0, 1.5]
-    """
-    weight = np.asarray(weights, dtype=np.float64)
-    weight = weight / weight.sum()
-    number = np.asarray(rows, dtype=np.float64)[..., np.newaxis]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        missing = np.exp(number * np.log1p(-weight))
-    return np.asarray((1.0 - np.where(number == 0, 1.0, missing)).sum(axis=-1))
-
-
 @dataclass(frozen=True)
 class OutputCurve:
     """Rows that come out of a task by the rows that go in: `per_row` each at first, never more than `most`.

@@ -62,14 +62,3 @@ def makespan(durations_s: npt.ArrayLike, slots: int, *, dispatch_s: float = 0.0,
         free_s = np.zeros((slots, columns.shape[1]))
         ended_s = run_stage(free_s, np.zeros(columns.shape[1]), columns, dispatch_s=dispatch_s, return_s=return_s)
     return ended_s.reshape(tasks.shape[1:])
-
-
-def graham_bounds(durations_s: npt.ArrayLike, slots: int) -> tuple[float, float]:
-    """Return between which times any list schedule ends (Graham 1969); tasks cost nothing but their duration.
-
-    >>> graham_bounds([5, 3, 3, 2, 2, 1], 2)
-    (8.0, 10.5)
-    """
-    tasks = np.asarray(durations_s, dtype=np.float64)
-    share, longest = float(tasks.sum()) / slots, float(tasks.max())
-    return max(share, longest), share + (1 - 1 / slots) * longest
