@@ -79,6 +79,16 @@ class Mapping:
 Node = Scalar | Sequence | Mapping
 
 
+def is_empty(node: Node) -> bool:
+    """Return whether nothing is written where a value belongs."""
+    return isinstance(node, Scalar) and node.value is None
+
+
+def shown_at(key: Scalar, node: Node) -> Place:
+    """Return where a mistake in a value is shown: at the value, or at its key when there is none."""
+    return key.place if is_empty(node) else node.place
+
+
 @dataclass(frozen=True)
 class Mistake:
     """What is wrong, where, and what to do."""

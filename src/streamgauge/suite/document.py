@@ -11,7 +11,7 @@ from streamgauge.suite.orders import Order, runs_lacking
 from streamgauge.suite.reading import FILE_KEYS, SETTING_KEYS, Keys, LocatedOrder, Reader
 from streamgauge.suite.unfolding import Check, Unfolding
 from streamgauge.units import parse_share
-from streamgauge.yaml_nodes import SUITE_LIMITS, Mistakes, Node, Place, Scalar, compose, read_text
+from streamgauge.yaml_nodes import SUITE_LIMITS, Mistakes, Node, Place, Scalar, compose, is_empty, read_text
 
 FORMAT_VERSION = 1
 REQUIRED_KEYS = ("streamgauge", "name", "runs")
@@ -119,7 +119,7 @@ def _read(reader: Reader, check: Check | None, find_baseline: FindBaseline | Non
     node = compose(mistakes)
     if node is None and mistakes.found:
         return None
-    if node is None or (isinstance(node, Scalar) and node.value is None):
+    if node is None or is_empty(node):
         mistakes.add(Place(1, 1), "the file is empty", "begin with `streamgauge: 1`, `name:` and `runs:`")
         return None
     keys = reader.keys(node, FILE_KEYS, "a suite file")

@@ -18,7 +18,7 @@ from streamgauge.settings.table import GROUPS, KEYS, Setting, in_words_of_the_fi
 from streamgauge.suite.orders import Order, read_orders
 from streamgauge.suite.thresholds import Misreading, Threshold, read_threshold, suggest_metric
 from streamgauge.workloads import catalogue
-from streamgauge.yaml_nodes import Mapping, Mistakes, Node, Place, Scalar, Sequence
+from streamgauge.yaml_nodes import Mapping, Mistakes, Node, Place, Scalar, Sequence, is_empty, shown_at
 
 MAX_REPETITIONS = 1000
 NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
@@ -108,10 +108,6 @@ def _written(setting: Setting, scalar: Scalar) -> Any:
     return scalar.value if setting.kind in ("whole", "flag", "text", "stream") else scalar.text
 
 
-def _is_empty(node: Node) -> bool:
-    return isinstance(node, Scalar) and node.value is None
-
-
 @dataclass
 class Reader:
     """Reads the parts of one file; relative paths begin at `root`."""
@@ -137,8 +133,7 @@ class Reader:
         key, node = keys[name]
         if isinstance(node, Scalar) and node.value is not None and node.text.strip():
             return node.text.strip()
-        place = key.place if _is_empty(node) else node.place
-        self.mistakes.add(place, f"{name} needs a text", f"write the {known[name]}")
+        self.mistakes.add(shown_at(key, node), f"{name} needs a text", f"write the {known[name]}")
         return None
 
     def name(self, keys: Keys, known: dict[str, str] = FILE_KEYS) -> str | None:
@@ -152,13 +147,22 @@ class Reader:
     def items(self, key: Scalar, node: Node, name: str, remedy: str) -> list[Scalar]:
         """Return the values of a list that may not be empty and holds only single values."""
         if not isinstance(node, Sequence) or not node.items:
-            place = key.place if _is_empty(node) else node.place
-            self.mistakes.add(place, f"{name} needs a list of values", remedy)
+            self.mistakes.add(shown_at(key, node), f"{name} needs a list of values", remedy)
             return []
         for item in node.items:
-            if not isinstance(item, Scalar) or _is_empty(item):
+            if not isinstance(item, Scalar) or is_empty(item):
                 self.mistakes.add(item.place, f"{name} needs a list of single values", remedy)
-        return [item for item in node.items if isinstance(item, Scalar) and not _is_empty(item)]
+        return [item for item in node.items if isinstance(item, Scalar) and not is_empty(item)]
+
+    def _list(self, keys: Keys, name: str, remedy: str) -> tuple[Node, ...]:
+        """Return the entries of a list that may not be empty; none when it is not given."""
+        if name not in keys:
+            return ()
+        key, node = keys[name]
+        if isinstance(node, Sequence) and node.items:
+            return node.items
+        self.mistakes.add(shown_at(key, node), f"{name} needs a list", remedy)
+        return ()
 
     def thresholds(self, keys: Keys) -> tuple[Threshold, ...]:
         """Read the thresholds of the file or of one entry."""
@@ -187,16 +191,9 @@ class Reader:
 
     def orders(self, keys: Keys) -> list[LocatedOrder]:
         """Read the orders of the file; whether there are runs of these names is not known yet."""
-        if "orders" not in keys:
-            return []
-        key, node = keys["orders"]
         remedy = "write `- METRIC: NAME > NAME`, one per line"
-        if not isinstance(node, Sequence) or not node.items:
-            place = key.place if _is_empty(node) else node.place
-            self.mistakes.add(place, "orders needs a list", remedy)
-            return []
         found: list[LocatedOrder] = []
-        for item in node.items:
+        for item in self._list(keys, "orders", remedy):
             if not isinstance(item, Mapping) or not item.entries:
                 self.mistakes.add(item.place, "an order needs a metric and names", remedy)
                 continue
@@ -207,7 +204,7 @@ class Reader:
     def _orders(self, metric: Scalar, node: Node, remedy: str) -> list[LocatedOrder]:
         if metric.text not in METRIC:
             self.mistakes.add(metric.place, f'there is no metric "{metric.text}"', suggest_metric(metric.text))
-        if not isinstance(node, Scalar) or _is_empty(node):
+        if not isinstance(node, Scalar) or is_empty(node):
             self.mistakes.add(node.place, f"{metric.text} needs names in their order", remedy)
             return []
         try:
@@ -235,8 +232,7 @@ class Reader:
     def _group(self, name: str, key: Scalar, node: Node) -> Choices:
         """Read the names and values of `set` or `conf`."""
         if not isinstance(node, Mapping):
-            place = key.place if _is_empty(node) else node.place
-            self.mistakes.add(place, f"{name} needs names with values", f"write {name}: {{NAME: VALUE}}")
+            self.mistakes.add(shown_at(key, node), f"{name} needs names with values", f"write {name}: {{NAME: VALUE}}")
             return {}
         choices: Choices = {}
         for inner, value in node.entries:
@@ -248,7 +244,7 @@ class Reader:
         if not isinstance(node, Scalar):
             self.mistakes.add(node.place, f"{name} takes one value", f"several belong in matrix: {{{name}: [ … ]}}")
             return {}
-        if _is_empty(node):
+        if is_empty(node):
             self.mistakes.add(key.place, f"{name} has no value", "give it one, or leave it out")
             return {}
         if name not in KEYS:
@@ -262,14 +258,7 @@ class Reader:
 
     def entries(self, keys: Keys) -> Iterator[Entry]:
         """Read the entries of `runs`."""
-        if "runs" not in keys:
-            return
-        key, node = keys["runs"]
-        if not isinstance(node, Sequence) or not node.items:
-            place = key.place if _is_empty(node) else node.place
-            self.mistakes.add(place, "runs needs a list", "write `- workload: NAME` below it")
-            return
-        for item in node.items:
+        for item in self._list(keys, "runs", "write `- workload: NAME` below it"):
             inside = self.keys(item, (*RUN_KEYS, *SETTING_KEYS), "a run")
             if inside is not None:
                 yield self._entry(item, inside)
@@ -300,16 +289,14 @@ class Reader:
         if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MAX_REPETITIONS:
             return value
         written = f' "{node.text}"' if isinstance(node, Scalar) else ""
-        place = key.place if _is_empty(node) else node.place
         remedy = f"use a whole number from 1 to {MAX_REPETITIONS}"
-        self.mistakes.add(place, f"repetitions{written} cannot be used", remedy)
+        self.mistakes.add(shown_at(key, node), f"repetitions{written} cannot be used", remedy)
         return 1
 
     def _matrix(self, key: Scalar, node: Node) -> dict[str, list[Choice]]:
         """Read the lists of a matrix; its keys are settings, set.NAME or conf.KEY."""
         if not isinstance(node, Mapping) or not node.entries:
-            place = key.place if _is_empty(node) else node.place
-            self.mistakes.add(place, "matrix needs settings with lists", "e.g. {rate: [10k, 50k]}")
+            self.mistakes.add(shown_at(key, node), "matrix needs settings with lists", "e.g. {rate: [10k, 50k]}")
             return {}
         lists: dict[str, list[Choice]] = {}
         for inner, values in node.entries:
@@ -331,7 +318,7 @@ class Reader:
             self.mistakes.add(node.place, "this run has no workload", "add `workload: NAME`")
             return
         key, value = keys["workload"]
-        if isinstance(value, Scalar) and not _is_empty(value):
+        if isinstance(value, Scalar) and not is_empty(value):
             scalars = [value]
         else:
             remedy = "write a name, a prototype file, file.py:function, or a list of them"

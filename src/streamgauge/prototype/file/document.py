@@ -8,11 +8,11 @@ from typing import Literal
 from streamgauge.bundle import locate
 from streamgauge.errors import closest
 from streamgauge.prototype.file.pipeline import read_pipeline, tasks_of
-from streamgauge.prototype.file.reading import PrototypeReader, PrototypeSection, is_empty
+from streamgauge.prototype.file.reading import PrototypeReader, PrototypeSection
 from streamgauge.prototype.file.vocabulary import DATASTREAM, ROOTS, WORKFLOW
 from streamgauge.prototype.file.workflow import Components, read_workflow
 from streamgauge.prototype.graph.application import Application, RoutingScope
-from streamgauge.yaml_nodes import Limits, Mapping, Mistakes, Node, Place, Scalar, compose, read_text
+from streamgauge.yaml_nodes import Limits, Mapping, Mistakes, Node, Place, Scalar, compose, is_empty, read_text
 
 Schema = Literal["workflow", "pipeline"]
 NOTHING: Components = ((), ())

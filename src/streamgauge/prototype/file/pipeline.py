@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from streamgauge.errors import closest
 from streamgauge.prototype.file.operators import read_cpu_work, read_window
-from streamgauge.prototype.file.reading import PrototypeReader, PrototypeSection, is_empty, shown_at
+from streamgauge.prototype.file.reading import PrototypeReader, PrototypeSection
 from streamgauge.prototype.file.streams import read_data, read_flow, read_topic, warn_of_zookeeper
 from streamgauge.prototype.file.vocabulary import ANY_TASK, MAX_COMPONENTS, MAX_PARALLELISM, SOURCE, TASK
 from streamgauge.prototype.file.workflow import Components
 from streamgauge.prototype.graph.application import PrototypeTask, Source
 from streamgauge.prototype.graph.chaining import executed_tasks
-from streamgauge.yaml_nodes import Mapping, Node, Scalar
+from streamgauge.yaml_nodes import Mapping, Node, Scalar, is_empty, shown_at
 from streamgauge.yaml_nodes import Sequence as ListNode
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from streamgauge.errors import closest
 from streamgauge.prototype.file.vocabulary import DATASTREAM, TASK, WORKFLOW, Group, Key, Value
-from streamgauge.yaml_nodes import Mapping, Mistakes, Node, Place, Scalar, Sequence
+from streamgauge.yaml_nodes import Mapping, Mistakes, Node, Place, Scalar, Sequence, is_empty, shown_at
 
 # More than are shown of one file.
 MAX_SUGGESTIONS = 100
@@ -23,16 +23,6 @@ _ELSEWHERE = {
     "deployment": "this belongs to a platform file of NAMB; the cluster is chosen with --master",
     "maxSpoutPending": "this belongs to a platform file of NAMB; use --max-rows-per-batch",
 }
-
-
-def is_empty(node: Node) -> bool:
-    """Return whether nothing is written where a value belongs."""
-    return isinstance(node, Scalar) and node.value is None
-
-
-def shown_at(key: Scalar, node: Node) -> Place:
-    """Return where a mistake in a value is shown: at the value, or at its key when there is none."""
-    return key.place if is_empty(node) else node.place
 
 
 @dataclass(frozen=True)
