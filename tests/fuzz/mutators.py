@@ -120,7 +120,7 @@ def hostile_value(old: Any, rng: Random) -> Any:
     if kind == 3:
         return rng.choice(([old], {"value": old}, str(old), [old] * 3))
     if kind == 4 and isinstance(old, int | float):
-        return rng.choice((-old, old * 1000, old / 1000, str(old)))
+        return rng.choice((-old, old * 1000, old // 1000, str(old)))
     return rng.choice(HOSTILE_VALUES)
 
 
